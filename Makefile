@@ -1,0 +1,59 @@
+# Everything a developer or CI runs. Each target does the set-up it needs; `make help` lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CORE   := engine/values engine/lang engine/domain engine/sections engine/chain
+
+.PHONY: help demo test lint bench schemas compliance locks clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.runtime ## a recorded four-node cluster: machines in, the Kueue chain out
+	@$(BIN)/python -m engine demo
+
+test: $(VENV)/.dev compliance ## every fast test, with branch coverage of the pure core
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+
+lint: $(VENV)/.dev ## ruff, mypy --strict, layer contracts, the shipped packs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m engine validate rules
+
+bench: $(VENV)/.dev ## speed: ratios measured in one run, growth from small to large
+	$(BIN)/python -m tests.bench
+
+schemas: $(VENV)/.dev ## write the published JSON Schemas anew
+	$(BIN)/python -m engine schema --write schemas
+
+compliance: $(VENV)/.dev ## fetch the official JMESPath cases into .cache (needs Go; tests skip without)
+	@$(BIN)/python tests/compliance/fetch.py
+
+locks: $(VENV)/.dev ## pin the dependencies anew, with hashes
+	$(BIN)/python -m pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links --allow-unsafe --output-file requirements.lock pyproject.toml
+	$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links --allow-unsafe --output-file requirements-dev.lock requirements-dev.in
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@echo "making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: requirements.lock | $(VENV)/bin/python
+	@echo "installing the run-time packages"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml | $(VENV)/bin/python
+	@echo "installing the development packages"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/.runtime

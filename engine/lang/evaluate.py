@@ -1,0 +1,296 @@
+"""Evaluation: a compiled section and its input in, an outcome out.
+
+Three outcomes and no fourth: a value, nothing, or "could not tell" with the reason. Knows how rules fire and how their
+outputs combine; what a section is about it does not know. Never raises for bad input: an error is an outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from engine.errors import EvaluationError
+from engine.lang import ir
+from engine.lang.compile import compile_node
+from engine.lang.emit import Build, Builder, merge_into
+from engine.lang.functions import FUNCTIONS
+from engine.lang.limits import MAX_LIST_ITEMS, MAX_OUTPUT_KEYS
+from engine.lang.observe import Observer
+from engine.lang.section import Combine
+
+Scope = dict[str, Any]
+Closure = Callable[[Any], Any]
+LateMessage = Callable[[Scope], str]
+MESSAGE_FALLBACK: Final = "refused by rule {rule}; its message could not be written: {why}"
+
+
+class OutcomeKind(StrEnum):
+    """What an evaluation came to."""
+
+    VALUE = "value"
+    NOTHING = "nothing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a section answered.
+
+    Shape: `value` is an object (`first`, `merge`, `sum`) or a list (`list`), None unless `kind` is value. `fired` are rule
+    ids in firing order; for a `list` section one id an item. `reason` says why it could not tell.
+    """
+
+    kind: OutcomeKind
+    value: Any = None
+    fired: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _Rule:
+    id: str
+    when: Closure | None
+    over: Closure | None
+    item: str
+    index: str | None
+    build: Build | None
+    unknown: Build | None
+    messages: Mapping[str, Build]
+    rules: tuple[_Rule, ...] = ()
+
+
+class SectionEvaluator:
+    """One section made of closures. Build cost: about 15 µs an expression; evaluation allocates only what it answers."""
+
+    def __init__(self, section: ir.CompiledSection) -> None:
+        self.section = section
+        names: dict[str, Closure] = {}
+        self._compile_lets(section.lets, names)
+        self._rules = tuple(self._compile(rule, names) for rule in section.rules)
+        self._by_id = {rule.id: rule for rule in _walk(self._rules)}
+        self._filler = section.filler
+
+    # building
+
+    def _compile_lets(self, lets: tuple[ir.Let, ...], names: dict[str, Closure]) -> None:
+        for let in lets:
+            body = compile_node(let.node, FUNCTIONS, names=names.copy(), propagate_null=False)
+            names[let.name] = _memoised(let.name, body)
+
+    def _compile(self, rule: ir.Rule | ir.Group, outer: Mapping[str, Closure]) -> _Rule:
+        names = dict(outer)
+        over = None
+        if rule.for_each is not None:
+            over = compile_node(rule.for_each.over, FUNCTIONS, names=names)
+            names.pop(rule.for_each.item, None)
+        when = None if rule.when is None else compile_node(rule.when, FUNCTIONS, names=names.copy())
+        self._compile_lets(rule.lets, names)
+        item, index = ("", None) if rule.for_each is None else (rule.for_each.item, rule.for_each.index)
+        if isinstance(rule, ir.Group):
+            inner = tuple(self._compile(child, names) for child in rule.rules)
+            return _Rule("", when, over, item, index, None, None, {}, inner)
+        builder = Builder(names, self.section.name, rule.id)
+        build = None if rule.emit is None else builder.build(rule.emit)
+        unknown = None if rule.unknown is None else builder.build(rule.unknown)
+        messages = {state: builder.build(text) for state, text in rule.messages}
+        return _Rule(rule.id, when, over, item, index, build, unknown, messages)
+
+    # evaluating
+
+    def evaluate(
+        self, inputs: Mapping[str, Any], observer: Observer | None = None, parts: list[tuple[str, Any]] | None = None
+    ) -> Outcome:
+        """Answer for one input, which is not changed. `parts` receives what each firing rule gave, for explanations."""
+        section = self.section
+        outputs: list[tuple[str, Any]] = [] if parts is None else parts
+        try:
+            for rule_id, output in self._fire(dict(inputs), observer):
+                outputs.append((rule_id, output))
+                if section.combine is Combine.FIRST:
+                    break
+                if len(outputs) > MAX_LIST_ITEMS:
+                    raise EvaluationError(f"more than {MAX_LIST_ITEMS} outputs", where=section.name)
+            return self._combine(outputs)
+        except EvaluationError as error:
+            return Outcome(OutcomeKind.UNKNOWN, fired=tuple(rule_id for rule_id, _ in outputs), reason=str(error))
+
+    def message(self, rule_id: str, scope: Mapping[str, Any], answer: Mapping[str, Any], state: str) -> str | None:
+        """The late message of a rule, `answer` in the scope it fired in.
+
+        None when the rule has no text for that state. A message that fails falls back to a fixed text: the refusal stands.
+        """
+        rule = self._by_id[rule_id]
+        build = rule.messages.get(state) or rule.messages.get("")
+        return None if build is None else self._message(rule, build, {**scope, "answer": answer})
+
+    def _fire(self, scope: Scope, observer: Observer | None) -> Iterator[tuple[str, Any]]:
+        for rule in self._rules:
+            yield from self._fire_rule(rule, scope, observer)
+
+    def _fire_rule(self, rule: _Rule, scope: Scope, observer: Observer | None) -> Iterator[tuple[str, Any]]:
+        if rule.over is None:
+            yield from self._fire_item(rule, scope, observer)
+            return
+        items = self._guarded(rule, rule.over, scope)
+        if items is None:
+            raise EvaluationError("forEach over null", where=f"{self.section.name}/{rule.id or 'group'}")
+        if not isinstance(items, list | tuple):
+            raise EvaluationError("forEach over what is no list", where=f"{self.section.name}/{rule.id or 'group'}")
+        if observer is not None:
+            for leaf in _leaf_ids(rule):
+                observer.items(self.section.name, leaf, len(items))
+        for number, item in enumerate(items):
+            child = scope.copy()
+            child[rule.item] = item
+            if rule.index is not None:
+                child[rule.index] = number
+            yield from self._fire_item(rule, child, observer)
+
+    def _fire_item(self, rule: _Rule, scope: Scope, observer: Observer | None) -> Iterator[tuple[str, Any]]:
+        matched = True if rule.when is None else self._guarded(rule, rule.when, scope)
+        if matched is not True and matched is not False:
+            raise EvaluationError(
+                "`when` is neither true nor false",
+                where=f"{self.section.name}/{rule.id or 'group'}",
+                why=f"it is {matched!r}",
+            )
+        if not matched:
+            if observer is not None:
+                for leaf in _leaf_ids(rule):
+                    observer.rule_silent(self.section.name, leaf)
+            return
+        if rule.rules:
+            inner = scope.copy() if rule.over is None else scope
+            for child in rule.rules:
+                yield from self._fire_rule(child, inner, observer)
+            return
+        scope = scope.copy()
+        if observer is not None:
+            observer.rule_fired(self.section.name, rule.id)
+        if rule.unknown is not None:
+            raise EvaluationError(str(rule.unknown(scope, observer)), where=f"{self.section.name}/{rule.id}")
+        assert rule.build is not None
+        output = rule.build(scope, observer)
+        if self.section.has_message and not self.section.message_late:
+            build = rule.messages.get("")
+            output["message"] = self._message(rule, build, scope) if build is not None else ""
+        elif self.section.message_late and isinstance(output, dict):
+            output = LateOutput(output, scope)
+        yield rule.id, output
+
+    def _guarded(self, rule: _Rule, closure: Closure, scope: Scope) -> Any:
+        try:
+            return closure(scope)
+        except EvaluationError as error:
+            raise EvaluationError(
+                error.what, where=f"{self.section.name}/{rule.id or 'group'}", why=error.why
+            ) from error
+
+    def _message(self, rule: _Rule, build: Build, scope: Scope) -> str:
+        try:
+            return str(build(scope, None))
+        except EvaluationError as error:
+            return MESSAGE_FALLBACK.format(rule=f"{self.section.name}/{rule.id}", why=error.what)
+
+    # combining
+
+    def _combine(self, outputs: list[tuple[str, Any]]) -> Outcome:
+        section = self.section
+        fired = tuple(rule_id for rule_id, _ in outputs)
+        if section.combine is Combine.LIST:
+            values = [self._filled(output) for _, output in outputs]
+            return Outcome(OutcomeKind.VALUE, values, fired)
+        if not outputs:
+            if section.must:
+                return Outcome(OutcomeKind.UNKNOWN, reason=f"{section.name}: no rule fired, and one has to")
+            return Outcome(OutcomeKind.NOTHING)
+        if section.combine is Combine.FIRST:
+            value = outputs[0][1]
+        elif section.combine is Combine.SUM:
+            value = _sum(section.name, outputs)
+        else:
+            value = {}
+            for _, output in outputs:
+                merge_into(value, output, section.name, outputs)
+        if section.must:
+            self._require(value)
+        if len(value) > MAX_OUTPUT_KEYS:
+            raise EvaluationError(f"more than {MAX_OUTPUT_KEYS} keys", where=section.name)
+        return Outcome(OutcomeKind.VALUE, self._filled(value), fired)
+
+    def _require(self, value: Mapping[str, Any]) -> None:
+        missing: list[str] = []
+        for alternative in self.section.required:
+            missing = [name for name in alternative if name not in value]
+            if not missing:
+                return
+        if missing:
+            raise EvaluationError(f"no rule gave {', '.join(missing)}", where=self.section.name)
+
+    def _filled(self, value: Any) -> Any:
+        return value if self._filler is None else fill_defaults(value, self._filler)
+
+
+class LateOutput(dict[str, Any]):
+    """An output whose message is written later: keeps the scope (lets, forEach item) the rule fired in."""
+
+    __slots__ = ("scope",)
+
+    def __init__(self, value: Mapping[str, Any], scope: Scope) -> None:
+        super().__init__(value)
+        self.scope = scope
+
+
+def fill_defaults(value: Any, filler: ir.Filler) -> Any:
+    """A value with the defaults of its shape filled in: the outermost object in place, what lies deeper as copies."""
+    if isinstance(value, dict):
+        for name, default in filler.defaults:
+            if name not in value:
+                value[name] = default.copy() if isinstance(default, list | dict) else default
+        for name, member in filler.members:
+            if name in value:
+                value[name] = _deeper(value[name], member)
+    elif isinstance(value, list) and filler.element is not None:
+        return _deeper(value, filler)
+    return value
+
+
+def _deeper(value: Any, filler: ir.Filler) -> Any:
+    if isinstance(value, list) and filler.element is not None:
+        return [_deeper(item, filler.element) for item in value]
+    return fill_defaults(dict(value), filler) if isinstance(value, dict) else value
+
+
+def _memoised(name: str, body: Closure) -> Closure:
+    def read(scope: Scope) -> Any:
+        try:
+            return scope[name]
+        except KeyError:
+            value = scope[name] = body(scope)
+            return value
+
+    return read
+
+
+def _walk(rules: tuple[_Rule, ...]) -> Iterator[_Rule]:
+    for rule in rules:
+        if rule.rules:
+            yield from _walk(rule.rules)
+        else:
+            yield rule
+
+
+def _leaf_ids(rule: _Rule) -> tuple[str, ...]:
+    return tuple(leaf.id for leaf in _walk((rule,)))
+
+
+def _sum(section: str, outputs: list[tuple[str, Any]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for rule_id, output in outputs:
+        for key, value in output.items():
+            if value.__class__ is not int:
+                raise EvaluationError(f"`{key}` is no integer", where=f"{section}/{rule_id}", why=f"it is {value!r}")
+            total[key] = total.get(key, 0) + value
+    return total

@@ -1,0 +1,257 @@
+"""The models of the blocks of a pack: plain data about a maker, or about what all makers share.
+
+Data without expressions (`derived` aside), so that a chart can read it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from engine.lang.model_base import Expression, Identifier, Json, Kebab, Many, Model, by
+
+HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}\z")]
+HexPrefix = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{2,6}\z")]
+ResourceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9][A-Za-z0-9._-]*\z")]
+ScalarType = Literal["boolean", "integer", "string"]
+ParamType = Literal["boolean", "integer", "string", "list", "map"]
+
+_PYTHON_TYPES: dict[str, type] = {"boolean": bool, "integer": int, "string": str, "list": list, "map": dict}
+
+
+class PciMatch(Model):
+    """Devices that are this maker's accelerators: a vendor, and a class or device id that says so."""
+
+    vendor: HexId
+    class_prefixes: Many[HexPrefix] = ()
+    devices: Many[HexId] = ()
+    except_: Many[HexId] = Field(default=(), alias="except")
+
+    @model_validator(mode="after")
+    def _is_narrow(self) -> Self:
+        if not self.class_prefixes and not self.devices:
+            raise PydanticCustomError(
+                "RP202", "a vendor alone is no match: its bridges share the id; give `classPrefixes` or `devices`"
+            )
+        return self
+
+
+class RuntimeInjects(Model):
+    """What the maker's container runtime adds by itself."""
+
+    libraries: bool = False
+    devices: bool = False
+
+
+class Identity(Model):
+    """Who the maker is to PCI, to Kubernetes and to container runtimes."""
+
+    manufacturer: Kebab
+    pci: Many[PciMatch]
+    resource: ResourceName
+    runtime_class: str | None = None
+    partition_kind: Kebab | None = None
+    runtime_injects: RuntimeInjects = RuntimeInjects()
+    slots: Many[Identifier] = ()
+
+
+class Intent(Model):
+    """A call the driver carries out: its arguments, its answer, and how it may end."""
+
+    args: dict[str, str] = Field(default_factory=dict)
+    answer: dict[str, str] = Field(default_factory=dict)
+    outcomes: Many[str] = ("ok",)
+
+
+class Facts(Model):
+    """What the maker's driver answers beyond the common fields."""
+
+    extras: dict[Identifier, str] = Field(default_factory=dict)
+    partition_ids: Many[Identifier] = ()
+    intents: dict[Identifier, Intent] = Field(default_factory=dict)
+
+
+class Derived(Model):
+    """Named expressions over a card or an allocation."""
+
+    card: dict[Identifier, Expression] = Field(default_factory=dict)
+    alloc: dict[Identifier, Expression] = Field(default_factory=dict)
+
+
+class PresetFamily(Model):
+    """A product family whose tier depends on further tokens of the name."""
+
+    prefix: str
+    by: dict[str, str] = Field(default_factory=dict)
+
+
+def _preset_kind(value: Any) -> str:
+    return "<family>" if isinstance(value, dict) else "<prefix>"
+
+
+PresetEntry = Annotated[
+    Annotated[str, Tag("<prefix>")] | Annotated[PresetFamily, Tag("<family>")],
+    by(_preset_kind),
+]
+
+
+class Presets(Model):
+    """Which products get which tier of unit resources."""
+
+    strip: Many[str] = ()
+    tiers: dict[str, Many[PresetEntry]] = Field(default_factory=dict)
+
+
+class Probe(Model):
+    """A fact about the host: whether a path exists, or the first line of a file that starts so."""
+
+    path: str | None = None
+    file: str | None = None
+    line: str | None = None
+
+    @model_validator(mode="after")
+    def _asks_one_thing(self) -> Self:
+        if (self.path is None) == (self.file is None) or (self.file is None) != (self.line is None):
+            raise PydanticCustomError("RP203", "a probe is `{path}` or `{file, line}`")
+        return self
+
+
+class Recover(Model):
+    """Files of an earlier version, parsed back into claims and intents."""
+
+    files: str
+    format: Literal["lines", "json"]
+    separator: str | None = None
+    card: dict[str, str] = Field(default_factory=dict)
+    match: dict[str, str] = Field(default_factory=dict)
+    claims: dict[str, dict[str, Json]] = Field(default_factory=dict)
+    intent: str | None = None
+    answer: dict[str, str] = Field(default_factory=dict)
+    requires: Many[str] = ()
+    on_corrupt: Literal["refuse", "skip"]
+
+
+class HostMount(Model):
+    """A host path the node agent itself needs."""
+
+    path: str
+    rw: bool = False
+    reason: str | None = None
+
+
+class Capability(Model):
+    """A Linux capability of the node agent, and why it needs it."""
+
+    name: str
+    reason: str
+
+
+class Deploy(Model):
+    """What the chart gives the node agent of this maker."""
+
+    host_mounts: Many[HostMount] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    capabilities: Many[Capability] = ()
+
+
+class Param(Model):
+    """A value an overlay, or a pack that uses the library, may set."""
+
+    type: ParamType
+    default: Json = None
+    minimum: int | None = None
+    maximum: int | None = None
+    enum: Many[Json] | None = None
+    help: str | None = None
+
+    @model_validator(mode="after")
+    def _default_fits(self) -> Self:
+        check_default(self.type, self.default, given="default" in self.model_fields_set)
+        return self
+
+
+def _param_kind(value: Any) -> str:
+    return "<declared>" if isinstance(value, dict) else "<value>"
+
+
+ParamEntry = Annotated[Annotated[Param, Tag("<declared>")] | Annotated[Json, Tag("<value>")], by(_param_kind)]
+Params = dict[Identifier, ParamEntry]
+
+
+class TokenValue(Model):
+    """A refinement of a table row by a token anywhere in the name."""
+
+    token: str
+    value: Json
+
+
+class MatchRow(Model):
+    """A row looked up by pattern or by leading tokens."""
+
+    match: str
+    value: Json
+    by: Many[TokenValue] = ()
+
+
+class BelowRow(Model):
+    """A row that holds below a number."""
+
+    below: int
+    value: Json
+
+
+def _row_kind(value: Any) -> str:
+    return "<below>" if isinstance(value, dict) and "below" in value else "<match>"
+
+
+def _table_kind(value: Any) -> str:
+    return "<rows>" if isinstance(value, list) else "<map>"
+
+
+Row = Annotated[Annotated[MatchRow, Tag("<match>")] | Annotated[BelowRow, Tag("<below>")], by(_row_kind)]
+Table = Annotated[
+    Annotated[Many[Row], Tag("<rows>")] | Annotated[dict[str, Json], Tag("<map>")],
+    by(_table_kind),
+]
+Tables = dict[Identifier, Table]
+
+
+class Setting(Model):
+    """One setting of the installation. What `check` may hold is known where settings are read."""
+
+    name: Kebab
+    type: ScalarType
+    default: Json
+    check: dict[str, Json] = Field(default_factory=dict)
+    help: str
+
+    @model_validator(mode="after")
+    def _default_fits(self) -> Self:
+        check_default(self.type, self.default, given=True)
+        return self
+
+
+class Requires(Model):
+    """What a pack needs to be there."""
+
+    engine: str | None = None
+    inputs: dict[str, str] = Field(default_factory=dict)
+    libraries: dict[str, str] = Field(default_factory=dict)
+
+
+class Use(Model):
+    """A library whose rules join the pack's own, and its parameters."""
+
+    library: Kebab
+    version: str | None = None
+    with_: dict[Identifier, Json] = Field(default_factory=dict, alias="with")
+
+
+def check_default(declared: str, default: Json, *, given: bool) -> None:
+    """Raise when a default is not of the declared type; `type()` because a boolean is an integer to Python."""
+    if given and type(default) is not _PYTHON_TYPES[declared]:
+        raise PydanticCustomError(
+            "RP111", "the default is not of type {declared}", {"declared": declared, "at": "default"}
+        )

@@ -1,0 +1,53 @@
+"""Inputs of pack tests: whether they fit the section's type, and the settings they leave at their defaults.
+
+Completes nothing that a section knows about its own input; that is handed to the runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.lang import ir
+from engine.lang.link import setting_name
+from engine.lang.program import LinkedPack
+from engine.lang.section import Catalogue
+from engine.lang.types import Type, parse_type, violations
+
+
+def pack_types(pack: LinkedPack, catalogue: Catalogue) -> Mapping[str, Type]:
+    """The types behind the catalogue's `@names` for one pack."""
+    plain = {name: [_plain(rule) for rule in ir.leaves(section.rules)] for name, section in pack.sections.items()}
+    return catalogue.named_types({**pack.blocks, "sections": plain})
+
+
+def _plain(rule: ir.Rule) -> dict[str, Any]:
+    """A rule as far as types are decided by it: the literal scalars of its emit, anything else as a template."""
+    made: dict[str, Any] = {}
+    if isinstance(rule.emit, ir.Entries):
+        for entry in rule.emit.entries:
+            if isinstance(entry.key, str):
+                made[entry.key] = entry.value.value if isinstance(entry.value, ir.Constant) else "$(…)"
+    elif isinstance(rule.emit, ir.Constant) and isinstance(rule.emit.value, Mapping):
+        made = dict(rule.emit.value)
+    return {"id": rule.id, "emit": made}
+
+
+def input_faults(given: Mapping[str, Any], notation: str, named: Mapping[str, Type], *, settings: Any) -> list[str]:
+    """Where an input breaks its declared type. A field that is left out is no fault: tests state what matters.
+
+    Shape: `settings` is the block of that name, None for a section that sees none.
+    """
+    wanted = parse_type("{" + notation + "}", named)
+    body = dict(given)
+    faults: list[str] = []
+    if settings is not None and isinstance(body.get("settings"), Mapping):
+        known = filled_settings(settings, {})
+        faults = [f"settings.{key}: no such setting" for key in body.pop("settings") if key not in known]
+    return faults + [f"{path}: {message}" for path, message in violations(body, wanted)]
+
+
+def filled_settings(block: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting's default under its camelCase name, what the test gives laid over it."""
+    made = {setting_name(str(row["name"])): row.get("default") for row in block or ()}
+    return {**made, **given}

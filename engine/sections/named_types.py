@@ -1,0 +1,95 @@
+"""The types a pack decides: what `@slots`, `@extras`, `@claims` and the other `@names` of the catalogue stand for.
+
+Infers nothing from expressions: `@derivedCard` and `@derivedAlloc` are the linker's, and left out here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from engine.errors import ContractError
+from engine.lang.types import ANY, BOOL, INT, STR, Member, Type, list_of, map_of, object_of, parse_type
+
+_WORDS: Final = {"string": "str", "integer": "int", "boolean": "bool"}
+_IDS: Final = list_of(INT)
+
+
+def named_types(blocks: Mapping[str, Any]) -> Mapping[str, Type]:
+    """The type behind each `@name`, from a pack's plain blocks (`sections` among them, as plain values).
+
+    Shape: `slots extras claims allocClaims driver partitionIds probes`. A block that is missing or malformed gives an
+    empty object: its own diagnostic is the model's, and every name looked up in it is then unknown.
+    """
+    facts = _mapping(blocks.get("facts"))
+    identity = _mapping(blocks.get("identity"))
+    on_card, on_alloc = _claim_types(_mapping(blocks.get("sections")).get("claims"))
+    return {
+        "slots": object_of({str(name): INT.or_null() for name in _sequence(identity.get("slots"))}),
+        "extras": object_of({str(n): fact_type(t).or_null() for n, t in _mapping(facts.get("extras")).items()}),
+        "claims": on_card,
+        "allocClaims": on_alloc,
+        "driver": object_of({str(n): _answer_type(i) for n, i in _mapping(facts.get("intents")).items()}),
+        "partitionIds": object_of({str(name): INT for name in _sequence(facts.get("partitionIds"))}),
+        "probes": object_of({str(n): _probe_type(p) for n, p in _mapping(blocks.get("probes")).items()}),
+    }
+
+
+def fact_type(notation: Any) -> Type:
+    """The type a pack gives one of its facts; ANY when it cannot be read (`string` and `str` are the same word)."""
+    if not isinstance(notation, str):
+        return ANY
+    try:
+        return parse_type(re.sub(r"[A-Za-z]+", lambda word: _WORDS.get(word.group(), word.group()), notation))
+    except ContractError:
+        return ANY
+
+
+def _answer_type(intent: Any) -> Type:
+    """What `card.driver.<call>` is: declared fields; a field the driver may leave out is declared nullable."""
+    answer = _mapping(_mapping(intent).get("answer"))
+    # An `any` field counts as optional, so that nothing is promised about it.
+    return object_of({str(name): _member(fact_type(kind)) for name, kind in answer.items()})
+
+
+def _member(made: Type) -> Member:
+    return Member(made, optional=made.nullable)
+
+
+def _probe_type(probe: Any) -> Type:
+    """A path is there or not; the line of a file is its text, or null when the file or the line is not there."""
+    return STR.or_null() if "file" in _mapping(probe) else BOOL
+
+
+def _claim_types(section: Any) -> tuple[Type, Type]:
+    """Types of `card.claims` and `alloc.claims`: the names that claims rules emit, with and without a `card`."""
+    on_card: dict[str, Type] = {}
+    on_alloc: dict[str, Type] = {}
+    rules = section.get("rules") if isinstance(section, Mapping) else section
+    for emit in _emits(rules):
+        name = emit.get("name")
+        if not isinstance(name, str):
+            continue
+        with_card = "card" in emit or "card?" in emit
+        if "$(" in name:
+            # A computed name: every name may be there.
+            return map_of(_IDS), map_of(_IDS)
+        (on_card if with_card else on_alloc)[name] = _IDS
+    return object_of(on_card), object_of(on_alloc)
+
+
+def _emits(rules: Any) -> Iterator[Mapping[str, Any]]:
+    for rule in _sequence(rules):
+        entry = _mapping(rule)
+        yield from _emits(entry.get("rules"))
+        if isinstance(entry.get("emit"), Mapping):
+            yield entry["emit"]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []

@@ -1,0 +1,30 @@
+"""ResourceFlavor: one kind of node.
+
+Names, labels and notes are the `flavor` section's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.chain.fields import FlavorFields
+from engine.worker.render.skeleton import KUEUE, Object, manifest
+
+NOTE: Final = "note.gpustack.ai/"
+"""Prefix of the annotations that notes become; `const.note` of the derivation packs. Source: specification 20 §2.1."""
+
+
+def resource_flavor(flavor: FlavorFields, note_prefix: str = NOTE) -> Object:
+    """The ResourceFlavor of a flavor."""
+    return manifest(
+        KUEUE,
+        "ResourceFlavor",
+        flavor.name,
+        labels=flavor.labels,
+        annotations={note_prefix + name: text for name, text in flavor.notes.items()},
+        spec={
+            "nodeLabels": flavor.node_labels,
+            "tolerations": [dict(each) for each in flavor.tolerations],
+            "topologyName": flavor.topology_name,
+        },
+    )
