@@ -23,6 +23,7 @@ from engine.domain.feasibility import Ledger
 from engine.domain.inventory import Group
 from engine.domain.ledger import free_state
 from engine.domain.views import summarise
+from engine.errors import EvaluationError
 from engine.sections.answer import Evaluator
 from engine.values.quantities import canonical, whole_cores
 
@@ -100,9 +101,10 @@ class NodePlanner:
         device = self._ask.device(groups, found)
         below = self._base_labels(facts) | dict(host.labels) | device
         cpu = self._ask.cpu(facts.cpu, found)
-        managed = self._ask.managed(managed_label or facts.labels.get(self._constants.managed), found)
+        label = facts.labels.get(self._constants.managed) if managed_label is None else managed_label
+        managed = self._ask.managed(label, found)
         profile = self._ask.profile(facts, found)
-        cores = whole_cores(facts.capacity["cpu"]) if "cpu" in facts.capacity else 0
+        cores = _cores(facts, found)
         accelerated = below.get(self._constants.is_acceleratable) == "true"
         worker = self._ask.worker(cpu, managed, found, cores=cores, accelerated=accelerated)
         is_managed = managed == "true"
@@ -153,7 +155,7 @@ class NodePlanner:
         *,
         is_managed: bool,
     ) -> dict[str, str]:
-        amounts = {name: canonical(text) for name, text in facts.capacity.items()}
+        amounts = {name: _printed(text) for name, text in facts.capacity.items()}
         memory = {group.key: group.memory for group in labelled if group.memory is not None}
         for maker, of_maker in groupby(sorted(groups, key=_maker), key=_maker):
             names = self._ask.names(maker, found)
@@ -165,6 +167,23 @@ class NodePlanner:
                 counted |= self._ask.counted(maker, names, count, found)
             amounts |= {name: canonical(amount) for name, amount in counted.items()}
         return dict(sorted(amounts.items()))
+
+
+def _cores(facts: NodeFacts, found: Findings) -> int:
+    """Whole cores of the kubelet's capacity; 0, told as a condition, when that is no quantity."""
+    text = facts.capacity.get("cpu")
+    try:
+        return 0 if text is None else whole_cores(text)
+    except EvaluationError as error:
+        found.add("worker-labels", "NotAQuantity", f"capacity of cpu: {error.what}")
+        return 0
+
+
+def _printed(text: str) -> str:
+    try:
+        return canonical(text)
+    except EvaluationError:
+        return text
 
 
 def _maker(group: Group) -> str:
@@ -196,4 +215,17 @@ def _group_share(labelled: LabelledGroup, group: Group | None, rows: Ledger) -> 
         driver_version=group.driver_version if group else None,
         runtime_version=group.runtime_version if group else None,
         summary=summarise(group.cards, rows) if group else None,
+        logical_slices=group.logical_slices if group else 0,
+        cores_overcommit=bool(group and group.cores_overcommit),
+        partition_ceilings=_partition_ceilings(group) if group else (),
     )
+
+
+def _partition_ceilings(group: Group) -> tuple[tuple[str, int, int], ...]:
+    """(published profile, instances on empty cards, MiB of one) of the group's partitioned cards, sorted; least MiB."""
+    totals: dict[str, tuple[int, int]] = {}
+    for card in group.partitioned_cards:
+        for profile in card.profiles:
+            count, mib = totals.get(profile.published, (0, profile.memory_mib))
+            totals[profile.published] = (count + profile.ceiling, min(mib, profile.memory_mib))
+    return tuple((name, count, mib) for name, (count, mib) in sorted(totals.items()))

@@ -13,6 +13,7 @@ from engine.domain.credits import SHARES_PER_CARD
 from engine.domain.feasibility import Ledger
 from engine.domain.inventory import Card, Group
 from engine.domain.partitions import ProfileCounts, ceilings, node_key_totals, pool, sum_profiles
+from engine.errors import EvaluationError
 from engine.sections.capacity import ModelCount
 from engine.sections.resources import ResourceNames
 from engine.values.quantities import quantity_mib
@@ -69,9 +70,17 @@ def _model(group: Group, memory_label: str | None) -> ModelCount:
         logical_cards=len(group.sliceable_cards),
         logical_slices=group.logical_slices,
         cores_overcommit=group.cores_overcommit,
-        label_mib=None if memory_label is None else quantity_mib(memory_label),
+        label_mib=_label_mib(memory_label),
         partitioned_cards=len(group.partitioned_cards),
     )
+
+
+def _label_mib(text: str | None) -> int | None:
+    """The label's memory; a label that somebody set to no quantity says nothing."""
+    try:
+        return None if text is None else quantity_mib(text)
+    except EvaluationError:
+        return None
 
 
 def _profile_counts(card: Card, ledger: Ledger) -> tuple[ProfileCounts, ProfileCounts]:

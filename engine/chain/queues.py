@@ -196,7 +196,9 @@ class LiveType:
 def _created(made: MadeType) -> QueueState:
     policy = _POLICIES.get(made.queue.stop_policy)
     if policy is None:
-        raise EvaluationError(f"section queue gave the stop policy {made.queue.stop_policy!r}", why="it is none of three")
+        raise EvaluationError(
+            f"section queue gave the stop policy {made.queue.stop_policy!r}", why="it is none of three"
+        )
     markers = read_markers(dict(made.queue.annotations))
     return QueueState(
         stop_policy=policy,

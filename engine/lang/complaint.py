@@ -134,13 +134,13 @@ def _colon(text: Text, complaint: Complaint, diagnostics: Diagnostics) -> None:
             help="quote the whole text",
             fix=quote_value(text, start, in_flow=complaint.in_flow),
         )
-    else:
-        diagnostics.error(
-            "RP102",
-            "a key stands where the text of the lines above goes on",
-            text.place(complaint.at, complaint.at + 1),
-            help="check the indentation of this line and the one above, or quote the whole text",
-        )
+        return
+    what = "a key stands where the text of the lines above goes on"
+    advice = "check the indentation of this line and the one above, or quote the whole text"
+    if complaint.in_flow:
+        what = "a key stands inside a `[` or `{` opened above"
+        advice = "close the bracket, or quote the text"
+    diagnostics.error("RP102", what, text.place(complaint.at, complaint.at + 1), help=advice)
 
 
 def _flow_colon(text: Text, start: int, diagnostics: Diagnostics) -> None:

@@ -114,7 +114,10 @@ class SectionEvaluator:
                     raise EvaluationError(f"more than {MAX_LIST_ITEMS} outputs", where=section.name)
             return self._combine(outputs)
         except EvaluationError as error:
-            return Outcome(OutcomeKind.UNKNOWN, fired=tuple(rule_id for rule_id, _ in outputs), reason=str(error))
+            fired = tuple(rule_id for rule_id, _ in outputs)
+            if isinstance(error, _SaysUnknown):
+                fired = (*fired, error.rule_id)
+            return Outcome(OutcomeKind.UNKNOWN, fired=fired, reason=str(error))
 
     def message(self, rule_id: str, scope: Mapping[str, Any], answer: Mapping[str, Any], state: str) -> str | None:
         """The late message of a rule, `answer` in the scope it fired in.
@@ -170,7 +173,7 @@ class SectionEvaluator:
         if observer is not None:
             observer.rule_fired(self.section.name, rule.id)
         if rule.unknown is not None:
-            raise EvaluationError(str(rule.unknown(scope, observer)), where=f"{self.section.name}/{rule.id}")
+            raise _SaysUnknown(str(rule.unknown(scope, observer)), self.section.name, rule.id)
         assert rule.build is not None
         output = rule.build(scope, observer)
         if self.section.has_message and not self.section.message_late:
@@ -261,6 +264,14 @@ def _deeper(value: Any, filler: ir.Filler) -> Any:
     if isinstance(value, list) and filler.element is not None:
         return [_deeper(item, filler.element) for item in value]
     return fill_defaults(dict(value), filler) if isinstance(value, dict) else value
+
+
+class _SaysUnknown(EvaluationError):
+    """A rule fired, and what it says is that it cannot tell."""
+
+    def __init__(self, text: str, section: str, rule_id: str) -> None:
+        super().__init__(text, where=f"{section}/{rule_id}")
+        self.rule_id = rule_id
 
 
 def _memoised(name: str, body: Closure) -> Closure:

@@ -35,6 +35,7 @@ class Faults:
         self._cut = Span(-1, -1)
         # Kept back by position: a failure of the parser at the same place explains them.
         self._empties: list[tuple[int, Diagnostic]] = []
+        self._last_reference = -1
 
     def is_fragment(self, at: int) -> bool:
         """Whether the byte belongs to a value already reported as cut."""
@@ -78,11 +79,16 @@ class Faults:
         """The parser gave up; what it had read until then stays."""
         at = self._text.byte(min(complaint.at, len(self._text.characters)))
         self._empties = [(empty_at, found) for empty_at, found in self._empties if empty_at != at]
-        if not self.is_fragment(at):
+        # In `{b: !(c), d: e}` the parser takes the comma into the tag and trips over what follows.
+        follows_a_reference = (
+            self._last_reference >= 0 and "\n" not in self._text.characters[self._last_reference : complaint.at]
+        )
+        if not self.is_fragment(at) and not follows_a_reference:
             explain(self._text, complaint, self._diagnostics)
 
     def reference(self, at: int, *, in_flow: bool) -> None:
         """An anchor, alias or tag."""
+        self._last_reference = at
         report_reference(self._text, at, self._diagnostics, in_flow=in_flow)
         self._stop_at_the_limit()
 

@@ -147,7 +147,7 @@ class _PackBuilder:
         self.expressions: list[Expressions] = []
 
     def build(self) -> _Built | None:
-        roots = Scope.of_constants({name: _constant_type(name, value) for name, value in self.constants.items()})
+        roots = Scope(constants={name: _constant_type(name, value) for name, value in self.constants.items()})
         derived = self._derived(roots)
         sections: dict[str, ir.CompiledSection] = {}
         ids: dict[str, Place] = {}
@@ -228,6 +228,11 @@ class _PackBuilder:
         made = builder.build(entry.value)
         self.expressions.append(builder.expressions)
         return made
+
+
+def _section_names(pack: Pack) -> list[str]:
+    entry = pack.spec.get("sections")
+    return [e.key.text for e in entry.value.entries] if entry is not None and isinstance(entry.value, Map) else []
 
 
 def node_place(node: Node) -> Place:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from engine.lang.evaluate import Outcome
 from engine.lang.program import Program
+from engine.lang.readset import PRESENCE
 
 DEFAULT_ENTRIES: Final = 4096
 
@@ -66,6 +67,8 @@ class Memo:
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:
     for step in path:
+        if step == PRESENCE:
+            return value is not None
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
 

@@ -12,7 +12,7 @@ from engine.lang import ir
 from engine.lang.link import setting_name
 from engine.lang.program import LinkedPack
 from engine.lang.section import Catalogue
-from engine.lang.types import Type, parse_type, violations
+from engine.lang.types import Member, Type, object_of, parse_type, type_of, violations
 
 
 def pack_types(pack: LinkedPack, catalogue: Catalogue) -> Mapping[str, Type]:
@@ -38,13 +38,13 @@ def input_faults(given: Mapping[str, Any], notation: str, named: Mapping[str, Ty
 
     Shape: `settings` is the block of that name, None for a section that sees none.
     """
-    wanted = parse_type("{" + notation + "}", named)
-    body = dict(given)
-    faults: list[str] = []
-    if settings is not None and isinstance(body.get("settings"), Mapping):
-        known = filled_settings(settings, {})
-        faults = [f"settings.{key}: no such setting" for key in body.pop("settings") if key not in known]
-    return faults + [f"{path}: {message}" for path, message in violations(body, wanted)]
+    members = dict(parse_type("{" + notation + "}", named).members)
+    if settings is not None:
+        # A setting is of the type of its default.
+        members["settings"] = Member(
+            object_of({n: type_of(value) for n, value in filled_settings(settings, {}).items()})
+        )
+    return [f"{path}: {message}" for path, message in violations(dict(given), object_of(members))]
 
 
 def filled_settings(block: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def _is_nullable(items: Any) -> bool:
     return bool(_first_of(items, mark) & mark)
 
 
-def _characters(operation: Any, argument: Any) -> int:  # noqa: PLR0911 - one return a kind of item
+def _characters(operation: Any, argument: Any) -> int:
     if operation is sre.LITERAL:
         return _bit(argument)
     if operation is sre.NOT_LITERAL:
@@ -168,7 +168,7 @@ def _characters(operation: Any, argument: Any) -> int:  # noqa: PLR0911 - one re
     if operation is sre.RANGE:
         return sum(1 << code for code in range(argument[0], min(argument[1], 127) + 1)) | (
             _OTHERS if argument[1] > 127 else 0
-        )  # noqa: PLR2004 - the last ASCII code
+        )
     if operation is sre.CATEGORY:
         return _CATEGORIES.get(argument, _EVERYTHING)
     if operation is not sre.IN:
@@ -183,7 +183,7 @@ def _characters(operation: Any, argument: Any) -> int:  # noqa: PLR0911 - one re
 
 
 def _bit(code: int) -> int:
-    return 1 << code if code < 128 else _OTHERS  # noqa: PLR2004 - ASCII ends there
+    return 1 << code if code < 128 else _OTHERS
 
 
 def _ascii(pattern: str) -> int:

@@ -221,7 +221,7 @@ class Lazy(dict[str, Any]):
         self._closures = closures
         self._scope = scope
 
-    def get(self, key: str, default: Any = None) -> Any:  # type: ignore[override]
+    def get(self, key: str, default: Any = None) -> Any:
         """The value of a name, computed at most once."""
         closure = self._closures.get(key)
         return default if closure is None else closure(self._scope)

@@ -134,7 +134,8 @@ def _wrong_value(
     elif kind.startswith("RP"):
         at = one.get("ctx", {}).get("at")
         where = follow(root, [*path, at]).place if at else place
-        diagnostics.error(kind, str(one["msg"]), where)
+        if not diagnostics.covers(where):
+            diagnostics.error(kind, str(one["msg"]), where)
     else:
         diagnostics.error("RP203", f"`{_dotted(path)}`: {one['msg']}", place)
 
@@ -208,4 +209,5 @@ def _dotted(path: Sequence[Hashable]) -> str:
 
 def _clip(text: str) -> str:
     limit = 60
+    text = text.replace("\n", "\\n")
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -74,7 +74,7 @@ class Scalar:
                 pairs, end = [(i, i + 1) for i in range(len(raw))], len(raw)
             case _:
                 tokens = _tokens(raw, self.style)
-                pairs, end = _align(self.text, tokens), tokens[-1][2] if tokens else len(raw)
+                pairs, end = _align(self.text, tokens), tokens[-1][2] if tokens else min(1, len(raw))
         if raw.isascii():
             return tuple((self.span.start + a, self.span.start + b) for a, b in [*pairs, (end, end)])
         bytes_before = [self.span.start]

@@ -40,13 +40,13 @@ class Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     """Base of all objects: closed, camelCase keys, frozen."""
 
 
-class Metadata(Fields):
+class Metadata(Fields, frozen=True, kw_only=True):
     """Which node it is."""
 
     name: Annotated[str, Meta(min_length=1, max_length=253, description="The node's name.")]
 
 
-class Cpu(Fields):
+class Cpu(Fields, frozen=True, kw_only=True):
     """The CPU as the host describes it; every fact is optional."""
 
     vendor_id: Annotated[Name, Meta(description="`cpu-model.vendor_id`, such as AMD or Intel.")] | None = None
@@ -74,7 +74,7 @@ class Cpu(Fields):
     )
 
 
-class Pci(Fields):
+class Pci(Fields, frozen=True, kw_only=True):
     """One PCI function."""
 
     address: PciAddress
@@ -87,21 +87,22 @@ class Pci(Fields):
     bridges: Annotated[tuple[PciAddress, ...], Meta(description="Bridges above it, outermost first.")] = ()
 
 
-class Profile(Fields):
+class Profile(Fields, frozen=True, kw_only=True):
     """A hardware partition profile as the driver lists it."""
 
     name: Annotated[Name, Meta(description="The driver's spelling.")]
+    id: Annotated[Count, Meta(description="The driver's profile number; only fakes and drivers read it.")] | None = None
     memory_mib: MemoryMib
     compute_slices: Count = 0
     memory_slices: Count = 0
     starts: Annotated[tuple[Count, ...], Meta(description="Positions at which an instance may begin.")] = ()
     span: Annotated[Count, Meta(description="Positions an instance takes.")] = 0
-    max_count: Annotated[Count, Meta(description="Instances a card holds, where the driver knows no positions.")] | None = (
-        None
-    )
+    max_count: (
+        Annotated[Count, Meta(description="Instances a card holds, where the driver knows no positions.")] | None
+    ) = None
 
 
-class Sample(Fields):
+class Sample(Fields, frozen=True, kw_only=True):
     """What the driver measured once; left out where it measures nothing."""
 
     memory_used_mib: Count | None = None
@@ -111,7 +112,7 @@ class Sample(Fields):
     power_watts: Count | None = None
 
 
-class Card(Fields):
+class Card(Fields, frozen=True, kw_only=True):
     """One card as its driver answers, in converted units; left out is not measurable."""
 
     uuid: Annotated[Name, Meta(description="The card's id in the maker's own spelling.")]
@@ -130,7 +131,7 @@ class Card(Fields):
     native: Annotated[dict[str, Any], Meta(description="Raw values of the library; only fakes read them.")] = {}
 
 
-class Library(Fields):
+class Library(Fields, frozen=True, kw_only=True):
     """One maker's library on the node and the cards it answers for, in driver order."""
 
     manufacturer: Annotated[Name, Meta(description="The maker's name, as its pack's `identity.manufacturer`.")]
@@ -146,7 +147,7 @@ class Library(Fields):
     native: Annotated[dict[str, Any], Meta(description="Raw values of the library; only fakes read them.")] = {}
 
 
-class Fault(Fields):
+class Fault(Fields, frozen=True, kw_only=True):
     """A call that a fake answers badly."""
 
     call: Annotated[Name, Meta(description="The library function.")]
@@ -157,7 +158,7 @@ class Fault(Fields):
     )
 
 
-class Spec(Fields):
+class Spec(Fields, frozen=True, kw_only=True):
     """The facts of the node."""
 
     os: Annotated[Name, Meta(description="`kubernetes.io/os`.")]
@@ -166,13 +167,14 @@ class Spec(Fields):
         dict[str, str], Meta(description="The kubelet's own capacity entries as quantities; never what is derived.")
     ] = {}
     labels: Annotated[dict[str, str], Meta(description="Labels the Node has of itself.")] = {}
+    annotations: Annotated[dict[str, str], Meta(description="Annotations the Node has of itself.")] = {}
     cpu: Cpu | None = None
     pci: Annotated[tuple[Pci, ...], Meta(description="PCI functions; left out when nobody looked.")] | None = None
     libraries: tuple[Library, ...] = ()
     faults: Annotated[tuple[Fault, ...], Meta(description="Only fakes read them.")] = ()
 
 
-class Machine(Fields):
+class Machine(Fields, frozen=True, kw_only=True):
     """The hardware facts of one node."""
 
     api_version: Literal["machines.gpustack.ai/v1alpha1"]

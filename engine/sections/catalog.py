@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from engine.domain.credits import UNITS_PER_CARD, UNITS_PER_SHARE
 from engine.lang.section import Catalogue, Section
 from engine.sections import (
     capacity,
@@ -102,5 +103,6 @@ CATALOGUE: Final = Catalogue(
             "alloc": alloc_notation(Stage.GUARDS),
         }
     ),
+    constants=MappingProxyType({"unitsPerCard": UNITS_PER_CARD, "unitsPerShare": UNITS_PER_SHARE}),
 )
 """Every section, as the language and the chain know them."""

@@ -64,7 +64,7 @@ def predicate(pattern: Pattern) -> Predicate:
     return lambda value: value is None or accepts(value)
 
 
-def _shape(pattern: Pattern) -> Predicate:  # noqa: PLR0911 - one return a shape
+def _shape(pattern: Pattern) -> Predicate:
     match pattern.shape:
         case Shape.BOOL:
             return lambda value: isinstance(value, bool)
@@ -126,4 +126,4 @@ def shown(value: Any) -> str:
     if isinstance(value, dict):
         return "an object"
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"  # noqa: PLR2004 - one line of a terminal, roughly
+    return text if len(text) <= 60 else f"{text[:57]}…"

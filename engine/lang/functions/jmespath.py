@@ -24,7 +24,7 @@ def _merged(arguments: Sequence[Type]) -> Type | str:
     return Type(Kind.OBJECT, members=tuple(members.items()))
 
 
-def _own(  # noqa: PLR0913 - one declaration
+def _own(
     signature: str,
     *,
     help: str,  # noqa: A002 - the field's name

@@ -49,7 +49,10 @@ def _identity(value: Any) -> Any:
 
 
 def _unique(items: list[Any]) -> list[Any]:
-    return list({_identity(item): item for item in reversed(items)}.values())[::-1] if items else []
+    kept: dict[Any, Any] = {}
+    for item in items:
+        kept.setdefault(_identity(item), item)
+    return list(kept.values())
 
 
 def _compact(items: list[Any]) -> list[Any]:

@@ -61,6 +61,7 @@ FUNCTIONS: dict[str, Any] = {
     "one_broken": Fake("one_broken", _broken(ZeroDivisionError())),
     "one_strict_broken": Fake("one_strict_broken", _broken(ValueError("bad")), strict=True),
     "two_broken": Fake("two_broken", _broken(TypeError("bad")), 2, 2),
+    "two_strict": Fake("two_strict", lambda a, b: [a, b], 2, 2, strict=True),
     "three_broken": Fake("three_broken", _broken(AttributeError("bad")), 3, 3),
 }
 
@@ -171,7 +172,16 @@ def test_a_function_takes_null_only_where_it_says_so(text: str, expected: Any) -
 
 
 @pytest.mark.parametrize(
-    "text", ["upper(none)", "pair(none, a)", "trio(a, none, a)", "trio(a, a, none)", "rest(none)", "upper(`null`)"]
+    "text",
+    [
+        "upper(none)",
+        "pair(none, a)",
+        "two_strict(a, none)",
+        "trio(a, none, a)",
+        "trio(a, a, none)",
+        "rest(none)",
+        "upper(`null`)",
+    ],
 )
 def test_a_strict_function_fails_on_null_or_passes_it_on(text: str) -> None:
     with pytest.raises(NullArgumentError, match="takes no null, and argument"):

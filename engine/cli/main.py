@@ -1,0 +1,31 @@
+"""The entry point of the `engine` command.
+
+Answers `engine --help` by itself, so that it costs little more than starting Python; everything else is the group's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from engine.cli.commands import PROGRAM, overview
+
+COMPLETION_VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
+
+
+def main() -> None:
+    """Run the command line; never returns."""
+    if sys.argv[1:] in ([], ["--help"], ["-h"]) and COMPLETION_VARIABLE not in os.environ:
+        sys.exit(_print_overview())
+    from engine.cli.group import cli
+
+    cli()
+
+
+def _print_overview() -> int:
+    try:
+        sys.stdout.write(overview() + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
