@@ -196,7 +196,7 @@ class Chain:
             types.update(self._matching.queues(self._book.name(key) or ""))
         rows: set[str] = set()
         pools: set[str] = set()
-        for name in names:
+        for name in sorted(names):
             types.update(self._matching.queues(name))
             entry = self._book.entry(name)
             rows |= self._catalogue.put(name, None if entry is None else entry.row)

@@ -33,6 +33,10 @@ class Findings:
         """Note one."""
         self._found[Condition(section, reason, message)] = None
 
+    def extend(self, conditions: Iterable[Condition]) -> None:
+        """Note some that were found before."""
+        self._found |= dict.fromkeys(conditions)
+
     def value(self, answer: Answer[T], about: str) -> T | None:
         """The answer's value; notes that it could not be told."""
         if not answer.told:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -165,7 +166,7 @@ class NodePlanner:
             counted = token_capacity(names, count)
             if is_managed:
                 counted |= self._ask.counted(maker, names, count, found)
-            amounts |= {name: canonical(amount) for name, amount in counted.items()}
+            amounts |= {name: _printed(amount) for name, amount in counted.items()}
         return dict(sorted(amounts.items()))
 
 
@@ -179,11 +180,13 @@ def _cores(facts: NodeFacts, found: Findings) -> int:
         return 0
 
 
-def _printed(text: str) -> str:
+@lru_cache(maxsize=4096)
+def _printed(amount: int | str) -> str:
+    """An amount as Kubernetes prints it; what is no quantity is left as it is. Cost: kept, it is exact arithmetic."""
     try:
-        return canonical(text)
+        return canonical(amount)
     except EvaluationError:
-        return text
+        return str(amount)
 
 
 def _maker(group: Group) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.chain.conditions import Findings
+from engine.chain.conditions import Condition, Findings
 from engine.chain.node_memo import Answers
 from engine.domain.facts import CardFacts, DriverProfile, LibraryFacts, NodeFacts
 from engine.domain.inventory import Card, Group, OfferedProfile, build_group
@@ -20,7 +20,7 @@ from engine.sections.features import CardFeatures, card_features
 from engine.sections.group import group_key
 from engine.sections.host_labels import fact_text
 from engine.sections.model import Model, identify_model
-from engine.sections.profile import ProfileName, driver_profile_name, publish_profile
+from engine.sections.profile import driver_profile_name, publish_profile
 from engine.values.names import is_label_value
 
 
@@ -152,29 +152,37 @@ class CardReader:
     def _profiles(
         self, maker: str, profiles: tuple[DriverProfile, ...], findings: Findings
     ) -> tuple[OfferedProfile, ...]:
-        offered: dict[str, OfferedProfile] = {}
-        for profile in profiles:
-            answer: Answer[ProfileName] = self.answers.get(
-                ("profile", maker, profile),
-                lambda profile=profile: publish_profile(self.program, maker, profile),  # type: ignore[misc]
-            )
-            name = findings.value(answer, f"profile {profile.name} of {maker}")
-            if name is None or not profile.starts:  # a profile without a legal placement is never offered
-                continue
-            reason = name.exclude or _unpublishable(name.published, offered)
-            if reason:
-                findings.add("profile", "ProfileNotOffered", f"profile {profile.name} of {maker}: {reason}")
-                continue
-            offered[name.published] = OfferedProfile(
-                published=name.published,
-                driver_name=driver_profile_name(profile.name),
-                memory_mib=profile.memory_mib,
-                compute_slices=profile.compute_slices,
-                memory_slices=profile.memory_slices,
-                starts=tuple(sorted(profile.starts)),
-                span=profile.span,
-            )
-        return tuple(offered.values())
+        offered, conditions = self.answers.get(
+            ("profiles", maker, profiles), lambda: _offer(self.program, maker, profiles)
+        )
+        findings.extend(conditions)
+        return offered
+
+
+def _offer(
+    program: Evaluator, maker: str, profiles: tuple[DriverProfile, ...]
+) -> tuple[tuple[OfferedProfile, ...], tuple[Condition, ...]]:
+    """The profiles that a card offers, and why the others are left out."""
+    findings = Findings()
+    offered: dict[str, OfferedProfile] = {}
+    for profile in profiles:
+        name = findings.value(publish_profile(program, maker, profile), f"profile {profile.name} of {maker}")
+        if name is None or not profile.starts:  # a profile without a legal placement is never offered
+            continue
+        reason = name.exclude or _unpublishable(name.published, offered)
+        if reason:
+            findings.add("profile", "ProfileNotOffered", f"profile {profile.name} of {maker}: {reason}")
+            continue
+        offered[name.published] = OfferedProfile(
+            published=name.published,
+            driver_name=driver_profile_name(profile.name),
+            memory_mib=profile.memory_mib,
+            compute_slices=profile.compute_slices,
+            memory_slices=profile.memory_slices,
+            starts=tuple(sorted(profile.starts)),
+            span=profile.span,
+        )
+    return tuple(offered.values()), findings.listed()
 
 
 def _unpublishable(published: str, offered: Mapping[str, object]) -> str:

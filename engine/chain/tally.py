@@ -27,7 +27,7 @@ class TypeTally:
         self._views = PoolViews()
         self._logical = 0
         self._overcommit = 0
-        self._physical: dict[str, list[int]] = {}
+        self._physical: dict[tuple[str, int], list[int]] = {}
         self._runtimes: Tally[str] = {}
 
     def keys(self) -> frozenset[FlavorKey]:
@@ -43,7 +43,9 @@ class TypeTally:
         if before == shares and (key in self._flavors) == bool(shares):
             return False
         for share in before.keys() | shares.keys():
-            self._count(share, shares.get(share, 0) - before.get(share, 0))
+            by = shares.get(share, 0) - before.get(share, 0)
+            if by:
+                self._count(share, by)
         if shares:
             self._flavors[key] = dict(shares)
         else:
@@ -55,14 +57,15 @@ class TypeTally:
         return self._views.views(held_and_drained=held_and_drained)
 
     def sliced_detail(self) -> dict[str, Any]:
-        """The static catalogue of slices and partitions: sums over the groups, profiles by name."""
-        profiles = [
-            {"name": name, "count": count, "memoryMib": max(1, memory) if memory else 0}
-            for name, (count, memory, _) in sorted(self._physical.items())
-        ]
+        """What the cards could serve if nothing were taken: sums over the groups, profiles by name with the least memory."""
+        totals: dict[str, tuple[int, int]] = {}
+        for (name, memory), (count, _) in sorted(self._physical.items()):
+            known, least = totals.get(name, (0, memory))
+            totals[name] = (known + count, min(least, memory))
+        profiles = [{"name": name, "count": count, "memoryMib": memory} for name, (count, memory) in totals.items()]
         return {
             "logical": {"count": self._logical, "coresPercentageOvercommit": self._overcommit > 0},
-            "physical": {"count": self._physical_count(), "profiles": profiles},
+            "physical": {"count": self._views.views().partitioned.capacity, "profiles": profiles},
         }
 
     def runtime_versions(self) -> tuple[str, ...]:
@@ -70,24 +73,19 @@ class TypeTally:
         pairs = {pair for text in self._runtimes if (pair := _major_minor(text)) is not None}
         return tuple(f"{major}.{minor}" for major, minor in sorted(pairs))
 
-    def _physical_count(self) -> int:
-        return self._views.views().partitioned.capacity
-
     def _count(self, share: GroupShare, by: int) -> None:
-        step = 1 if by > 0 else -1
-        for _ in range(abs(by)):
-            if share.summary is not None:
-                (self._views.add if step > 0 else self._views.remove)(share.summary)
+        if share.summary is not None:
+            for _ in range(abs(by)):
+                (self._views.add if by > 0 else self._views.remove)(share.summary)
         self._logical += by * share.logical_slices
         self._overcommit += by * share.cores_overcommit
         for name, count, memory in share.partition_ceilings:
-            total = self._physical.setdefault(name, [0, 0, 0])
+            total = self._physical.setdefault((name, memory), [0, 0])
             total[0] += by * count
-            total[1] = memory
-            total[2] += by
-            if not total[2]:
-                del self._physical[name]
-        if share.runtime_version is not None and by:
+            total[1] += by
+            if not total[1]:
+                del self._physical[name, memory]
+        if share.runtime_version is not None:
             tally(self._runtimes, share.runtime_version, by)
 
 

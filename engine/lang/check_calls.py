@@ -36,8 +36,7 @@ def check_call(inference: Inference, node: ast.Call, context: Context) -> Type:
         return ANY
     bindings = Bindings()
     given: dict[int, Type] = {}
-    passes_null = fits = True
-    passes_null = False
+    fits, passes_null = True, False
     # An &expression's input type is what the other arguments say, wherever it stands.
     ordered = sorted(enumerate(node.args), key=lambda entry: isinstance(entry[1], ast.ExprRef))
     for position, argument in ordered:
@@ -135,10 +134,10 @@ def _wanted(parameter: Parameter, bindings: Bindings) -> str:
     """A pattern in words; a variable as what it stands for by now."""
     if parameter.pattern.shape is not Shape.VARIABLE:
         return str(parameter.pattern)
-    known = bindings.resolve(parameter.pattern)
+    known = bindings.resolve(parameter.pattern).required()
     if known.kind is Kind.ANY:
-        return "a text or an integer"
-    return f"{known}, as before it,"
+        return "text or integer"
+    return "str (like the arguments before)" if known.kind is Kind.STR else f"{known} (like the arguments before)"
 
 
 def _check_expression(

@@ -1,6 +1,6 @@
 """What an expression can cost at most, in units of about one closure call, before it ever runs.
 
-Counts; refusing is `check`'s. Lists have the language's own bound: types carry none.
+Counts; refusing is `check`'s. Types carry no bound, so lists have an assumed one.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from typing import Final
 from engine.lang import ast
 from engine.lang.ast import Node
 from engine.lang.functions import FUNCTIONS
-from engine.lang.limits import MAX_LIST_ITEMS
 from engine.lang.walk import children
 
-INNER_LIST_ITEMS: Final = 256
-"""The bound of a list inside an element of a list. Chosen here: a node has tens of cards, a card hundreds of units."""
+LIST_ITEMS: Final = 128
+"""How long a list of an input is taken to be. Chosen here: a node has tens of cards; what is longer meets the evaluator's
+count of steps."""
+
+INNER_LIST_ITEMS: Final = 32
+"""The same for a list inside an element of a list. Chosen so that two nested loops fit the budget and three do not."""
 
 NATIVE_ITEMS_PER_UNIT: Final = 64
 """Elements a function walks without calling back, for the price of one closure call. Measured: a sort of 64 integers."""
@@ -48,7 +51,7 @@ def bound(node: Node, *, inside: bool = False) -> int:
         case ast.Projection(left, _) | ast.FilterProjection(left, _, _) | ast.ValueProjection(left, _):
             return bound(left, inside=inside)
         case _:
-            return INNER_LIST_ITEMS if inside else MAX_LIST_ITEMS
+            return INNER_LIST_ITEMS if inside else LIST_ITEMS
 
 
 def _call(node: ast.Call, *, inside: bool) -> int:

@@ -114,7 +114,7 @@ class Inference:
 
     def drops_null(self, node: Node) -> bool:
         """Whether a part is a projection that may have left nulls out."""
-        return id(node) in self._dropping
+        return id(node) in self._dropping or (isinstance(node, ast.Subexpression) and self.drops_null(node.right))
 
     def warn_dropped(self, node: Node, what: str) -> None:
         """Warn where a position or a length is taken of such a projection."""
@@ -190,10 +190,12 @@ class Inference:
         return context.element
 
     def _subexpression(self, node: ast.Subexpression, context: Context) -> Type:
-        left = self.infer(node.left, context)
         if isinstance(node.left, ast.Not):
-            self.error("RP313", "`!a.b` means `(!a).b`", node, "write not(a.b)")
+            self.infer(node.left.operand, context)
+            meant = ".".join((*(path_of(node.left.operand) or ("a",)), *(path_of(node.right) or ("b",))))
+            self.error("RP313", f"`!{meant}` negates what is left of the last dot", node, f"write not({meant})")
             return ANY
+        left = self.infer(node.left, context)
         # What was proved of a path reaches its members through the whole path, in `_proved`.
         made = self.infer(node.right, context.of_element(left, member=True))
         return made.or_null() if left.nullable and left.kind is not Kind.ANY else made

@@ -33,8 +33,9 @@ class Bindings:
 
     def match(self, given: Type, pattern: Pattern) -> Fit:
         """Match one argument."""
-        if given.kind is Kind.ANY and given != NOTHING:
-            self._bind_all(pattern)
+        if given.kind is Kind.ANY:
+            if given != NOTHING:
+                self._bind_all(pattern)
             return Fit.YES
         if given.kind is Kind.NULL:
             return Fit.YES if pattern.takes_null and self._bind_null(pattern) else Fit.NULLABLE
@@ -88,7 +89,7 @@ class Bindings:
             case Shape.ANY:
                 return Fit.YES
             case _:
-                return Fit.YES if given.kind.value == pattern.shape.value or given == NOTHING else Fit.NO
+                return Fit.YES if given.kind.value == pattern.shape.value else Fit.NO
 
     def _map(self, given: Type, element: Pattern) -> Fit:
         if given.kind is Kind.MAP:
@@ -98,8 +99,6 @@ class Bindings:
         return self.match(values_of(given), element)
 
     def _members(self, given: Type, pattern: Pattern) -> Fit:
-        if given == NOTHING:
-            return Fit.YES
         if given.kind is Kind.MAP:
             given_members = dict.fromkeys(pattern.names, Member((given.element or ANY).or_null()))
         elif given.kind is Kind.OBJECT:
@@ -113,7 +112,7 @@ class Bindings:
         return Fit.NO if Fit.NO in found else Fit.NULLABLE if Fit.NULLABLE in found else Fit.YES
 
     def _bind(self, name: str, given: Type) -> Fit:
-        if name == KEY and given.kind not in (Kind.STR, Kind.INT) and given != NOTHING:
+        if name == KEY and given.kind not in (Kind.STR, Kind.INT):
             return Fit.NO
         known = self._types.get(name)
         made = given if known is None else widened(known, given)

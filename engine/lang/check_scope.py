@@ -78,9 +78,10 @@ def path_of(node: Node) -> Path | None:
     match node:
         case ast.Field(name):
             return (name,)
-        case ast.Subexpression(left, ast.Field(name)):
-            before = path_of(left)
-            return None if before is None else (*before, name)
+        case ast.Subexpression(left, right):
+            # `a.b[0]` is a, then b[0].
+            before, after = path_of(left), path_of(right)
+            return None if before is None or after is None else (*before, *after)
         case ast.IndexExpression(left, ast.Index(value)):
             before = path_of(left)
             return None if before is None else (*before, f"[{value}]")

@@ -5,7 +5,7 @@ Never turns an error into a value, nor a value into an error: what fails stays a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -34,6 +34,7 @@ class _Folder:
     def __init__(self, constants: Mapping[str, Json], functions: Mapping[str, Function]) -> None:
         self._constants = constants
         self._functions = functions
+        self._inside = 0
 
     def names(self, node: Node) -> Node:
         """A part whose first name may be a constant."""
@@ -47,23 +48,25 @@ class _Folder:
             return node
         return self._simplified(self._children(node, self._members))
 
-    def _children(self, node: Node, first: _Step) -> Node:
-        names, members = self.names, self._members
+    def _children(self, node: Node, first: Callable[[Node], Node]) -> Node:  # noqa: C901 - one case a node kind
+        names = self.names
         match node:
             case ast.Subexpression() | ast.Projection() | ast.ValueProjection():
-                return replace(node, left=first(node.left), right=members(node.right))
+                return replace(node, left=first(node.left), right=self._element(self._members, node.right))
             case ast.FilterProjection():
-                return replace(node, left=first(node.left), condition=names(node.condition), right=members(node.right))
+                condition = self._element(names, node.condition)
+                right = self._element(self._members, node.right)
+                return replace(node, left=first(node.left), condition=condition, right=right)
             case ast.IndexExpression() | ast.Flatten():
                 return replace(node, left=first(node.left))
             case ast.Pipe():
-                return replace(node, left=first(node.left), right=names(node.right))
+                return replace(node, left=first(node.left), right=self._element(names, node.right))
             case ast.And() | ast.Or() | ast.Comparator():
                 return replace(node, left=names(node.left), right=names(node.right))
             case ast.Not():
                 return replace(node, operand=names(node.operand))
             case ast.ExprRef():
-                return replace(node, body=names(node.body))
+                return replace(node, body=self._element(names, node.body))
             case ast.MultiSelectList():
                 return replace(node, items=tuple(names(item) for item in node.items))
             case ast.MultiSelectHash():
@@ -73,6 +76,14 @@ class _Folder:
             case _:
                 return node
 
+    def _element(self, step: Callable[[Node], Node], node: Node) -> Node:
+        """A part whose current value is not the scope: it may be null, and then a multi-select is null too."""
+        self._inside += 1
+        try:
+            return step(node)
+        finally:
+            self._inside -= 1
+
     def _simplified(self, node: Node) -> Node:
         match node:
             case ast.And() | ast.Or():
@@ -81,6 +92,8 @@ class _Folder:
                 return then if condition else otherwise
             case ast.Call("default", (Literal(value), fallback)):
                 return fallback if value is None else _literal(node, value)
+            case ast.MultiSelectList(items) if not self._inside and all(isinstance(item, Literal) for item in items):
+                return _literal(node, [item.value for item in items if isinstance(item, Literal)])
             case _:
                 return self._computed(node) if _is_constant(node) else node
 
@@ -116,9 +129,6 @@ class _Folder:
         return _literal(node, value)
 
 
-_Step = "Callable[[Node], Node]"
-
-
 def _literal(node: Node, value: Json) -> Literal:
     return Literal(value, "folded", start=node.start, end=node.end)
 
@@ -134,8 +144,6 @@ def _is_constant(node: Node) -> bool:
             return isinstance(node.left, Literal) and isinstance(node.right, Literal)
         case ast.Not():
             return isinstance(node.operand, Literal)
-        case ast.MultiSelectList():
-            return False
         case ast.Call():
             return all(isinstance(argument, Literal | ast.ExprRef) for argument in node.args) and any(
                 isinstance(argument, Literal) for argument in node.args

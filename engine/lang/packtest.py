@@ -107,17 +107,22 @@ def run_tests(program: Program, catalogue: Catalogue, joint: Joint, *, coverage:
 
     Shape: a section with rules and no test is a gap of `coverage`'s (RP702), and so is a missing golden test.
     """
-    passed = 0
-    failures: list[Failure] = []
-    gaps: list[tuple[str, Gap]] = []
-    for pack in program.packs:
-        run = _PackRun(program, pack, catalogue, joint)
-        run.go()
-        passed += run.passed
-        failures += run.failures
-        if coverage:
-            gaps += [(pack.name, gap) for gap in run.gaps()]
-    return TestReport(passed, tuple(failures), tuple(gaps))
+    reports = [run_pack_tests(program, pack, catalogue, joint, coverage=coverage) for pack in program.packs]
+    return TestReport(
+        sum(report.passed for report in reports),
+        tuple(failure for report in reports for failure in report.failures),
+        tuple(gap for report in reports for gap in report.coverage),
+    )
+
+
+def run_pack_tests(
+    program: Program, pack: LinkedPack, catalogue: Catalogue, joint: Joint, *, coverage: bool = False
+) -> TestReport:
+    """Run the tests of one pack of a program."""
+    run = _PackRun(program, pack, catalogue, joint)
+    run.go()
+    gaps = tuple((pack.name, gap) for gap in run.gaps()) if coverage else ()
+    return TestReport(run.passed, tuple(run.failures), gaps)
 
 
 class _PackRun:

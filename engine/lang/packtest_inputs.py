@@ -26,10 +26,8 @@ def _plain(rule: ir.Rule) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if isinstance(rule.emit, ir.Entries):
         for entry in rule.emit.entries:
-            if isinstance(entry.key, str):
-                made[entry.key] = entry.value.value if isinstance(entry.value, ir.Constant) else "$(…)"
-    elif isinstance(rule.emit, ir.Constant) and isinstance(rule.emit.value, Mapping):
-        made = dict(rule.emit.value)
+            name = entry.key if isinstance(entry.key, str) else entry.written
+            made[name] = entry.value.value if isinstance(entry.value, ir.Constant) else "$(…)"
     return {"id": rule.id, "emit": made}
 
 

@@ -8,12 +8,15 @@ its length. Matching itself is `patterns`' business.
 from __future__ import annotations
 
 import re
-from re import _constants as sre  # the parser's own names; there is no public way to a pattern's tree
-from re import _parser as sre_parser
+from importlib import import_module
 from typing import Any, Final
 
 from engine.errors import EngineError
 from engine.lang.limits import MAX_PATTERN_SUBJECT_BYTES
+
+# The standard library's own parser of patterns; there is no public way to a pattern's tree, and no types for this one.
+sre: Any = import_module("re._constants")
+sre_parser: Any = import_module("re._parser")
 
 MAX_STEPS: Final = 1 << 22
 """Chosen here: two loose repeats, or three decided ones without an anchor; some 30 ms in the worst case."""
@@ -44,7 +47,7 @@ def require_bounded(text: str) -> None:
     try:
         parsed = sre_parser.parse(text)
     except (re.error, OverflowError, RecursionError) as error:
-        raise UnsafePatternError(f"{text!r} is no regular expression", why=str(error)) from error
+        raise UnsafePatternError(f"'{text}' is no regular expression", why=str(error)) from error
     proof = _Proof(text)
     if parsed.state.flags & ~re.UNICODE.value:
         raise proof.refusal("an inline flag")
@@ -53,7 +56,7 @@ def require_bounded(text: str) -> None:
     starts = 1 if items and items[0] in ((sre.AT, sre.AT_BEGINNING), (sre.AT, sre.AT_BEGINNING_STRING)) else _OPEN
     if starts * proof.ways * proof.walked > MAX_STEPS:
         raise UnsafePatternError(
-            f"pattern {text!r} may take {starts * proof.ways * proof.walked} steps on a long text",
+            f"pattern '{text}' may take {starts * proof.ways * proof.walked} steps on a long text",
             why=f"the most is {MAX_STEPS}",
             remedy=_HELP,
         )
@@ -69,7 +72,7 @@ class _Proof:
 
     def refusal(self, what: str) -> UnsafePatternError:
         return UnsafePatternError(
-            f"pattern {self.text!r} holds {what}", why="its matching time is not bounded", remedy=_HELP
+            f"pattern '{self.text}' holds {what}", why="its matching time is not bounded", remedy=_HELP
         )
 
     def sequence(self, items: Any, follow: int, times: int) -> None:

@@ -39,7 +39,7 @@ class SafePattern:
         """
         if not 0 <= group <= self.groups:
             raise EvaluationError(
-                f"pattern {self.text!r} has no group {group}", remedy=f"count its groups: 0 to {self.groups}"
+                f"pattern '{self.text}' has no group {group}", remedy=f"count its groups: 0 to {self.groups}"
             )
         found = self._compiled.search(_short_enough(subject))
         return found.group(group) if found else None
@@ -82,8 +82,8 @@ def replacement_parts(replacement: str, pattern: SafePattern) -> tuple[str | int
             parts.append(int(letter))
         else:
             raise EvaluationError(
-                f"{found.group()!r} in the replacement {replacement!r} names no group",
-                why=f"pattern {pattern.text!r} has {pattern.groups}",
+                f"`{found.group()}` in the replacement '{replacement}' names no group",
+                why=f"pattern '{pattern.text}' has {pattern.groups}",
                 remedy=r"write \1 to \9 for a group and \\ for a backslash",
             )
     parts.append(replacement[at:])

@@ -11,6 +11,7 @@ from typing import Final
 
 from engine.lang import ast
 from engine.lang.ast import Node
+from engine.lang.walk import children
 
 Path = tuple[str, ...]
 
@@ -31,53 +32,51 @@ def read_paths(node: Node, roots: Collection[str]) -> frozenset[Path]:
 
 def _read(node: Node, roots: frozenset[str], found: set[Path]) -> None:
     match node:
-        case ast.Field() | ast.Subexpression():
-            _read_path(node, roots, found)
-        case ast.Call("has", (ast.Field() | ast.Subexpression() as argument,)):
-            path = _names(argument)
-            if path is None:
-                _read(argument, roots, found)
-            elif path[0] in roots:
-                found.add((*path, PRESENCE))
-        case ast.Pipe() | ast.Projection() | ast.ValueProjection() | ast.FilterProjection():
-            _read(node.left, roots, found)
-        case ast.IndexExpression() | ast.Flatten():
-            _read(node.left, roots, found)
-        case ast.And() | ast.Or() | ast.Comparator():
-            _read(node.left, roots, found)
-            _read(node.right, roots, found)
-        case ast.Not():
-            _read(node.operand, roots, found)
-        case ast.MultiSelectList():
-            for item in node.items:
-                _read(item, roots, found)
-        case ast.MultiSelectHash():
-            for _, value in node.pairs:
-                _read(value, roots, found)
-        case ast.Call():
-            for argument in node.args:
-                _read(argument, roots, found)
         case ast.Current():
             # `@` at the root is the whole input.
             found.update((root,) for root in roots)
-        case _:
+        case ast.ExprRef():
             return
+        case ast.Call("has", (argument,)):
+            path, is_whole = _prefix(argument)
+            if is_whole and path[0] in roots:
+                found.add((*path, PRESENCE))
+            else:
+                _read(argument, roots, found)
+        case _:
+            path, _ = _prefix(node)
+            if not path:
+                for child in _in_scope(node):
+                    _read(child, roots, found)
+            elif path[0] in roots:
+                found.add(path)
 
 
-def _read_path(node: ast.Field | ast.Subexpression, roots: frozenset[str], found: set[Path]) -> None:
-    path = _names(node)
-    if path is not None:
-        if path[0] in roots:
-            found.add(path)
-    elif isinstance(node, ast.Subexpression):
-        # `a.{b: c}`, `a[0].b`: what the right side picks is under what the left side reads.
-        _read(node.left, roots, found)
+def _in_scope(node: Node) -> tuple[Node, ...]:
+    """The parts of a node that see the scope; the others see an element."""
+    match node:
+        case ast.Subexpression() | ast.IndexExpression() | ast.Pipe() | ast.Flatten():
+            return (node.left,)
+        case ast.Projection() | ast.ValueProjection() | ast.FilterProjection():
+            return (node.left,)
+        case _:
+            return children(node)
 
 
-def _names(node: Node) -> Path | None:
-    if isinstance(node, ast.Field):
-        return (node.name,)
-    if isinstance(node, ast.Subexpression) and isinstance(node.right, ast.Field):
-        before = _names(node.left)
-        return None if before is None else (*before, node.right.name)
-    return None
+def _prefix(node: Node) -> tuple[Path, bool]:
+    """The names a value is reached by, and whether they are all there is to it (`a.b[0].c` is reached by a and b)."""
+    match node:
+        case ast.Field(name):
+            return (name,), True
+        case ast.Subexpression(left, right):
+            path, is_whole = _prefix(left)
+            if not is_whole:
+                return path, False
+            rest, is_whole = _prefix(right)
+            return (*path, *rest), is_whole
+        case ast.IndexExpression() | ast.Flatten() | ast.Pipe():
+            return _prefix(node.left)[0], False
+        case ast.Projection() | ast.ValueProjection() | ast.FilterProjection():
+            return _prefix(node.left)[0], False
+        case _:
+            return (), False

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from engine.lang.evaluate import Outcome
+from engine.lang.evaluate import Outcome, OutcomeKind
 
 T = TypeVar("T")
 
@@ -53,9 +52,9 @@ def ask(
 ) -> Answer[T]:
     """Evaluates a section and decodes its value."""
     outcome = program.evaluate(section, inputs, maker)
-    if outcome.kind == "value":
+    if outcome.kind is OutcomeKind.VALUE:
         return Answer(section, decode(outcome.value))
-    if outcome.kind == "nothing":
+    if outcome.kind is OutcomeKind.NOTHING:
         return Answer(section)
     return unknown(section, outcome.reason)
 

@@ -24,13 +24,15 @@ def named_types(blocks: Mapping[str, Any]) -> Mapping[str, Type]:
     """
     facts = _mapping(blocks.get("facts"))
     identity = _mapping(blocks.get("identity"))
-    on_card, on_alloc = _claim_types(_mapping(blocks.get("sections")).get("claims"))
+    sections = _mapping(blocks.get("sections"))
+    on_card, on_alloc = _claim_types(sections.get("claims"))
+    intents = _called(sections.get("prepare"), _mapping(facts.get("intents")))
     return {
         "slots": object_of({str(name): INT.or_null() for name in _sequence(identity.get("slots"))}),
         "extras": object_of({str(n): fact_type(t).or_null() for n, t in _mapping(facts.get("extras")).items()}),
         "claims": on_card,
         "allocClaims": on_alloc,
-        "driver": object_of({str(n): _answer_type(i) for n, i in _mapping(facts.get("intents")).items()}),
+        "driver": object_of({str(n): _answer_type(i) for n, i in intents.items()}),
         "partitionIds": object_of({str(name): INT for name in _sequence(facts.get("partitionIds"))}),
         "probes": object_of({str(n): _probe_type(p) for n, p in _mapping(blocks.get("probes")).items()}),
     }
@@ -44,6 +46,14 @@ def fact_type(notation: Any) -> Type:
         return parse_type(re.sub(r"[A-Za-z]+", lambda word: _WORDS.get(word.group(), word.group()), notation))
     except ContractError:
         return ANY
+
+
+def _called(section: Any, intents: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The intents that some prepare rule calls; all of them where a rule computes what it calls."""
+    calls = [str(emit.get("call", "")) for emit in _emits(_rules(section))]
+    if any("$(" in call for call in calls):
+        return intents
+    return {name: intent for name, intent in intents.items() if name in calls}
 
 
 def _answer_type(intent: Any) -> Type:
@@ -66,8 +76,7 @@ def _claim_types(section: Any) -> tuple[Type, Type]:
     """Types of `card.claims` and `alloc.claims`: the names that claims rules emit, with and without a `card`."""
     on_card: dict[str, Type] = {}
     on_alloc: dict[str, Type] = {}
-    rules = section.get("rules") if isinstance(section, Mapping) else section
-    for emit in _emits(rules):
+    for emit in _emits(_rules(section)):
         name = emit.get("name")
         if not isinstance(name, str):
             continue
@@ -77,6 +86,10 @@ def _claim_types(section: Any) -> tuple[Type, Type]:
             return map_of(_IDS), map_of(_IDS)
         (on_card if with_card else on_alloc)[name] = _IDS
     return object_of(on_card), object_of(on_alloc)
+
+
+def _rules(section: Any) -> Any:
+    return section.get("rules") if isinstance(section, Mapping) else section
 
 
 def _emits(rules: Any) -> Iterator[Mapping[str, Any]]:

@@ -108,14 +108,9 @@ def served_modes(pack: LinkedPack) -> Iterator[str]:
 
 def _may_be(emit: ir.Emit | None, name: str, *, but_not: Any) -> bool:
     """Whether an emit gives the field anything but that value."""
-    match emit:
-        case ir.Constant(value) if isinstance(value, Mapping):
-            return bool(value.get(name, but_not) != but_not)
-        case ir.Entries(entries):
-            given = [entry.value for entry in entries if entry.key == name]
-            return any(not (isinstance(one, ir.Constant) and one.value == but_not) for one in given)
-        case _:
-            return False
+    entries = emit.entries if isinstance(emit, ir.Entries) else ()
+    given = [entry.value for entry in entries if entry.key == name]
+    return any(not (isinstance(one, ir.Constant) and one.value == but_not) for one in given)
 
 
 ALLOCATION: Final = Scenario(

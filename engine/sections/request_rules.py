@@ -21,7 +21,7 @@ SECTION: Final = Section(
     runs="W",
     once_per="Pod",
     input=(
-        "pod: {families: str[], containers: {path: str, group: 'init'|'running'|'sidecar',"
+        "pod: {families: str[], containers: {path: str, group: 'init'|'running'|'sidecar', families: str[],"
         " claims: {base: str, family: 'exclusive'|'shared'|'sliced'|'partitioned',"
         " part: 'card'|'units'|'cores'|'memory'|'mib'|'profile', resource: str, quantity: str, whole?: int,"
         " profile?: str}[]}[]}"

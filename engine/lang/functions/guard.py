@@ -64,20 +64,20 @@ def predicate(pattern: Pattern) -> Predicate:
     return lambda value: value is None or accepts(value)
 
 
+_PLAIN: Final[dict[Shape, Predicate]] = {
+    Shape.ANY: lambda _: True,
+    Shape.BOOL: lambda value: isinstance(value, bool),
+    Shape.INT: is_integer,
+    Shape.STR: lambda value: isinstance(value, str),
+    Shape.NULL: lambda value: value is None,
+    Shape.ANY_OBJECT: lambda value: isinstance(value, dict),
+    Shape.ANY_LIST: lambda value: isinstance(value, list),
+    Shape.EXPRESSION: callable,
+}
+
+
 def _shape(pattern: Pattern) -> Predicate:
     match pattern.shape:
-        case Shape.BOOL:
-            return lambda value: isinstance(value, bool)
-        case Shape.INT:
-            return is_integer
-        case Shape.STR:
-            return lambda value: isinstance(value, str)
-        case Shape.NULL:
-            return lambda value: value is None
-        case Shape.ANY_OBJECT:
-            return lambda value: isinstance(value, dict)
-        case Shape.ANY_LIST:
-            return lambda value: isinstance(value, list)
         case Shape.VARIABLE if pattern.name == KEY:
             return lambda value: isinstance(value, str) or is_integer(value)
         case Shape.LIST | Shape.MAP:
@@ -87,16 +87,14 @@ def _shape(pattern: Pattern) -> Predicate:
         case Shape.EITHER:
             parts = tuple(predicate(part) for part in pattern.parts)
             return lambda value: any(part(value) for part in parts)
-        case Shape.EXPRESSION:
-            return callable
-        case _:
-            return lambda _: True
+        case shape:
+            return _PLAIN.get(shape, _PLAIN[Shape.ANY])
 
 
 def _collection(pattern: Pattern) -> Predicate:
     kind = list if pattern.shape is Shape.LIST else dict
     element = pattern.parts[0]
-    if element.shape is Shape.VARIABLE and element.name != KEY or element.shape is Shape.ANY:
+    if element.takes_null and element.shape in (Shape.VARIABLE, Shape.ANY):
         return lambda value: isinstance(value, kind)
     accepts = predicate(element)
     if kind is list:

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.lang.functions.function import Function, Typing, function
 from engine.lang.functions.jmespath_builtins import BUILTINS
-from engine.lang.types import ANY, Kind, Member, Type
+from engine.lang.types import ANY, BOOL, Kind, Member, Type
 
 
 def _merged(arguments: Sequence[Type]) -> Type | str:
@@ -19,9 +19,16 @@ def _merged(arguments: Sequence[Type]) -> Type | str:
     for argument in arguments:
         if argument.kind is not Kind.OBJECT:
             return Type(Kind.MAP, element=ANY)
-        for name, member in argument.members:
-            members[name] = member
+        members.update(argument.members)
     return Type(Kind.OBJECT, members=tuple(members.items()))
+
+
+def _contained(arguments: Sequence[Type]) -> Type | str:
+    """`contains`: only a text is part of a text."""
+    subject, search = arguments
+    if subject.kind is Kind.STR and search != ANY and (search.kind is not Kind.STR or search.nullable):
+        return f"contains() looks for a text in a text, and this is {search}"
+    return BOOL
 
 
 def _own(
@@ -58,6 +65,7 @@ GROUP = (
         example=("contains(['a', 'b'], 'b')", True),
         cost=2,
         cost_per_item=1,
+        typing=_contained,
     ),
     _own(
         "ends_with(text: str, suffix: str) -> bool",

@@ -191,27 +191,27 @@ class _Reader:
         return made
 
     def base(self) -> Pattern:
-        token = self.take()
-        if token in _SIMPLE:
-            return _SIMPLE[token]
-        if len(token) == 1 and token.isalpha() and token.isupper():
-            return Pattern(Shape.VARIABLE, name=token)
-        if token == "(":
+        word = self.take()
+        if word in _SIMPLE:
+            return _SIMPLE[word]
+        if len(word) == 1 and word.isalpha() and word.isupper():
+            return Pattern(Shape.VARIABLE, name=word)
+        if word == "(":
             made = self.pattern()
             self.take(")")
             return made
-        if token == "map":
+        if word == "map":
             self.take("<")
             element = self.pattern()
             self.take(">")
             return Pattern(Shape.MAP, parts=(element,))
-        if token == "&":
+        if word == "&":
             given = self.single()
             self.take("->")
             return Pattern(Shape.EXPRESSION, parts=(given, self.pattern()))
-        if token == "{":
+        if word == "{":
             return self.members()
-        raise ContractError(f"signature: unknown type {token!r} in {self.text!r}")
+        raise ContractError(f"signature: unknown type {word!r} in {self.text!r}")
 
     def members(self) -> Pattern:
         names: list[str] = []

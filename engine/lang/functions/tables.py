@@ -92,8 +92,7 @@ GROUP = (
         _lookup_tokens,
         help="The value of the first row whose tokens lead the key, or of its first `by` row whose token is in the key.",
         example=(
-            "lookup_tokens([{match: 'a10', value: 'm'}, {match: 'a100', value: 'l', by: [{token: '80gb', value: 'xl'}]}],"
-            " tokens('a100-80gb'))",
+            "lookup_tokens([{match: 'a100', value: 'l', by: [{token: '80gb', value: 'xl'}]}], tokens('a100-80gb'))",
             "xl",
         ),
         cost=2,

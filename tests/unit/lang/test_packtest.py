@@ -163,7 +163,10 @@ def test_a_test_that_says_otherwise_fails_and_says_where(test: dict[str, Any], s
         ({"box": {"n": "3"}}, 'the input does not fit: box.n: expected int, got "3"'),
         ({"box": {"m": 1}}, "the input does not fit: box.m: unknown field; known: n, kind"),
         ({**box(3), "bocks": 1}, "the input does not fit: bocks: unknown field"),
-        ({**box(3), "settings": {"bigFrm": 1}}, "the input does not fit: settings.bigFrm: unknown field; known: bigFrom"),
+        (
+            {**box(3), "settings": {"bigFrm": 1}},
+            "the input does not fit: settings.bigFrm: unknown field; known: bigFrom",
+        ),
         ({**box(3), "settings": {"bigFrom": "1"}}, 'settings.bigFrom: expected int, got "1"'),
     ],
 )
