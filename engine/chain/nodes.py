@@ -45,9 +45,6 @@ class Nodes:
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._known))
 
-    def __len__(self) -> int:
-        return len(self._known)
-
     def turn(self, settings: Mapping[str, Any]) -> None:
         """The settings are others now; nodes come out anew as they are put again."""
         self._planner = NodePlanner(self._program, settings)

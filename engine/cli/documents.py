@@ -12,6 +12,7 @@ from typing import Any, Final
 
 # Plain in YAML 1.1 and 1.2 alike, and for every reader a text: letters first, nothing that ends or starts a construct.
 _PLAIN: Final = re.compile(r"[A-Za-z_/.(][A-Za-z0-9_./()@+-]*(?:[: ][A-Za-z0-9_./()@+-]+)*", re.ASCII)
+_AMOUNT: Final = re.compile(r"[1-9][0-9]*(?:[KMGTPE]i|[kMGTm])", re.ASCII)
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"))
 
 
@@ -70,6 +71,8 @@ def _scalar(value: Any) -> str:
 
 
 def _is_plain(text: str) -> bool:
+    if _AMOUNT.fullmatch(text):
+        return True
     lower = text.lower()
     if lower in _WORDS or lower.lstrip("+-.") in _WORDS or not _PLAIN.fullmatch(text):
         return False

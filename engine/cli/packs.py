@@ -58,7 +58,7 @@ def choose(paths: Sequence[str], rules: Path | None) -> Chosen:
     Raises: InputError: a path that is not there or cannot be read.
     """
     reading = Diagnostics()
-    files = _files(paths or [str(rules or shipped_rules())], reading)
+    files = _files(paths or [str(rules or _near(shipped_rules()))], reading)
     context: Iterable[PackFiles] = ()
     if paths:
         context = shipped_packs() if rules is None else find_packs([rules], Diagnostics())
@@ -81,6 +81,12 @@ def shipped_program(rules: Path | None) -> Program:
     if not chosen.packs:
         raise InputError(f"there is no pack in {rules}", remedy="give a folder that holds packs")
     return chosen.linked.program
+
+
+def _near(folder: Path) -> Path:
+    """The folder as seen from here when it is below: places are shorter then, and the same on every machine."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def _files(paths: Iterable[str], diagnostics: Diagnostics) -> list[PackFiles]:

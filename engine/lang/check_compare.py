@@ -32,7 +32,12 @@ def check_comparator(inference: Inference, node: ast.Comparator, context: Contex
     """The type of a comparison: a boolean, unless an order of nulls is let through."""
     left, right = inference.infer(node.left, context), inference.infer(node.right, context)
     if isinstance(node.left, ast.Not):
-        inference.error("RP313", f"`!a {node.op} b` means `(!a) {node.op} b`", node, f"write not(a {node.op} b), or not(a) {node.op} b")
+        inference.error(
+            "RP313",
+            f"`!a {node.op} b` means `(!a) {node.op} b`",
+            node,
+            f"write not(a {node.op} b), or not(a) {node.op} b",
+        )
         return BOOL
     if Kind.ANY in (left.kind, right.kind):
         return BOOL

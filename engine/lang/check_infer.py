@@ -14,7 +14,8 @@ from engine.lang import ast
 from engine.lang.ast import Node
 from engine.lang.check_calls import check_call
 from engine.lang.check_compare import check_comparator, contradictions
-from engine.lang.check_match import NOTHING, values_of, widened
+from engine.lang.check_lists import check_flatten, check_index, check_pipe, check_position, check_projection
+from engine.lang.check_match import NOTHING, widened
 from engine.lang.check_scope import Context, Scope, narrowings, path_of
 from engine.lang.diagnostics import Diagnostics, nearest
 from engine.lang.source import Place
@@ -34,6 +35,7 @@ class Inference:
         self._where = where
         self._diagnostics = diagnostics
         self._dropping: set[int] = set()
+        self._conjoined: set[int] = set()
 
     def error(self, code: str, message: str, node: Node, help: str = "") -> None:  # noqa: A002 - the diagnostic's word
         """Object to a part of the expression."""
@@ -59,15 +61,15 @@ class Inference:
             case ast.Subexpression():
                 return self._proved(node, self._subexpression(node, context), context)
             case ast.IndexExpression():
-                return self._proved(node, self._index(node, context), context)
+                return self._proved(node, check_index(self, node, context), context)
             case ast.Index() | ast.Slice():
-                return self._at(node, context.element or ANY)
+                return check_position(self, node, context.element or ANY)
             case ast.Pipe():
-                return self._pipe(node, context)
+                return check_pipe(self, node, context)
             case ast.Projection() | ast.ValueProjection() | ast.FilterProjection():
-                return self._projection(node, context)
+                return check_projection(self, node, context)
             case ast.Flatten():
-                return self._flatten(node, context)
+                return check_flatten(self, node, context)
             case ast.And() | ast.Or():
                 return self._logic(node, context)
             case ast.Not():
@@ -111,6 +113,10 @@ class Inference:
                 node,
                 "write default(x, `false`) or has(x)",
             )
+
+    def note_dropping(self, node: Node) -> None:
+        """Note a projection that may leave nulls out."""
+        self._dropping.add(id(node))
 
     def drops_null(self, node: Node) -> bool:
         """Whether a part is a projection that may have left nulls out."""
@@ -227,106 +233,13 @@ class Inference:
     def _logic(self, node: ast.And | ast.Or, context: Context) -> Type:
         context = context.absolute()
         sign = "`&&`" if isinstance(node, ast.And) else "`||`"
+        if isinstance(node, ast.And):
+            # A conjunction inside one is judged with it.
+            self._conjoined |= {id(part) for part in (node.left, node.right) if isinstance(part, ast.And)}
         self.condition(node.left, context, sign)
         known = narrowings(node.left) if isinstance(node, ast.And) else frozenset()
         self.condition(node.right, context.knowing(known), sign)
-        if isinstance(node, ast.And):
+        if isinstance(node, ast.And) and id(node) not in self._conjoined:
             for clash in contradictions(node):
                 self.error("RP516", clash.message, clash.node, "one value cannot equal two; use || or drop one of them")
         return BOOL
-
-    # lists
-
-    def _index(self, node: ast.IndexExpression, context: Context) -> Type:
-        left = self.infer(node.left, context)
-        if isinstance(node.right, ast.Index):
-            self.warn_dropped(node.left, "this position")
-        return self._at(node.right, left, node)
-
-    def _at(self, right: Node, left: Type, node: Node | None = None) -> Type:
-        """`[n]` and `[a:b]`. A position is taken as promised to be there: past the end the rule could not tell."""
-        if left.kind in (Kind.ANY, Kind.NULL):
-            return ANY
-        if left.kind is not Kind.LIST:
-            self.error("RP415", f"a position is taken of a list, and this is {left}", node or right, "name a list")
-            return ANY
-        if isinstance(right, ast.Slice):
-            if right.step == 0:
-                self.error("RP415", "a slice with a step of zero", right, "give a step other than 0")
-            return left
-        made = left.element or ANY
-        return made.or_null() if left.nullable else made
-
-    def _pipe(self, node: ast.Pipe, context: Context) -> Type:
-        left = self.infer(node.left, context)
-        first = node.right
-        while isinstance(first, ast.Subexpression | ast.IndexExpression):
-            first = first.left if not isinstance(first.left, ast.Current) else first.right
-        if isinstance(first, ast.Index):
-            self.warn_dropped(node.left, "this position")
-        if self.drops_null(node.left) and _passes_on(node.right):
-            self._dropping.add(id(node))
-        return self.infer(node.right, context.of_element(left))
-
-    def _flatten(self, node: ast.Flatten, context: Context) -> Type:
-        left = self._listed(node.left, context, "[]")
-        element = left.element or ANY
-        if element.kind is not Kind.LIST:
-            return left
-        made = list_of(element.element or ANY)
-        return made.or_null() if left.nullable else made
-
-    def _projection(self, node: ast.Projection | ast.ValueProjection | ast.FilterProjection, context: Context) -> Type:
-        if isinstance(node, ast.ValueProjection):
-            left = self._valued(node.left, context)
-        elif isinstance(node.left, ast.Flatten):
-            left = self.infer(node.left, context)
-        else:
-            left = self._listed(node.left, context, "[?…]" if isinstance(node, ast.FilterProjection) else "[*]")
-        element = left.element or ANY
-        inner = context.of_element(element)
-        if isinstance(node, ast.FilterProjection):
-            self.condition(node.condition, inner, "a filter")
-            inner = inner.knowing(narrowings(node.condition))
-        made = self.infer(node.right, Context(inner.scope, element, member=True, present=frozenset()))
-        made = self._filtered(node, made, inner)
-        if made.nullable and made.kind is not Kind.ANY:
-            self._dropping.add(id(node))
-            made = made.required()
-        listed = list_of(made)
-        return listed.or_null() if left.nullable and left.kind is not Kind.ANY else listed
-
-    def _filtered(self, node: Node, made: Type, inner: Context) -> Type:
-        """What a filter has proved of the path to its right: `cards[?has(minor)].minor` drops nothing."""
-        if (
-            isinstance(node, ast.FilterProjection)
-            and path_of(node.right) in inner.present
-            and made.kind is not Kind.ANY
-        ):
-            return made.required()
-        return made
-
-    def _listed(self, node: Node, context: Context, sign: str) -> Type:
-        left = self.infer(node, context)
-        if left.kind in (Kind.LIST, Kind.ANY, Kind.NULL):
-            return left
-        self.error("RP415", f"`{sign}` takes a list, and this is {left}", node, "name a list")
-        return ANY
-
-    def _valued(self, node: Node, context: Context) -> Type:
-        left = self.infer(node, context)
-        match left.kind:
-            case Kind.OBJECT:
-                made = list_of(values_of(left))
-            case Kind.MAP:
-                made = list_of(left.element or ANY)
-            case Kind.ANY | Kind.NULL:
-                return ANY
-            case _:
-                self.error("RP415", f"`*` takes an object, and this is {left}", node, "name an object or a map")
-                return ANY
-        return made.or_null() if left.nullable else made
-
-
-def _passes_on(node: Node) -> bool:
-    return isinstance(node, ast.Current)

@@ -77,7 +77,9 @@ class SectionEvaluator:
     def _compile_lets(self, lets: tuple[ir.Let, ...], names: dict[str, Closure]) -> None:
         for let in lets:
             body = compile_node(let.node, FUNCTIONS, names=names.copy(), propagate_null=False)
-            names[let.name] = _memoised(let.name, body)
+            # A library's let may have the name of one of the section's: each keeps a value of its own.
+            key = let.name if let.name not in names else f"{let.name} (inner)"
+            names[let.name] = _memoised(key, body)
 
     def _compile(self, rule: ir.Rule | ir.Group, outer: Mapping[str, Closure]) -> _Rule:
         names = dict(outer)

@@ -1,85 +1,178 @@
-"""Linking: packs put beside each other, checked against the catalogue and compiled into a Program.
+"""Linking: packs put beside each other, overlaid, checked against the catalogue and compiled into a Program.
 
-Finds what only the whole set can tell (two packs that define one section, constants that nobody gives) and builds each
-pack with the constants it sees. Reads no files.
+Finds what only the whole set can tell (two packs that define one section, constants that nobody gives, two makers that claim
+one card) and puts together what several documents say of one pack. Reads no files and no environment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
-from engine.lang import ir
-from engine.lang.check import Scope
-from engine.lang.diagnostics import Diagnostics, Related, nearest
+from engine.lang.diagnostics import Diagnostic, Diagnostics, Related
+from engine.lang.identity_clashes import report_clashes
+from engine.lang.library import LIBRARY, Used, resolve, warn_of_unused
+from engine.lang.overlay import OVERLAY, apply_overlays
+from engine.lang.overrides import apply_overrides
+from engine.lang.packbuild import PackBuilder, node_place, setting_name
 from engine.lang.packs import Pack, PackFiles, gather
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner
-from engine.lang.sectionbuild import Expressions, SectionBuilder, build_lets
+from engine.lang.sectionbuild import Expressions
 from engine.lang.source import Place
-from engine.lang.tree import Entry, Map, Node, Scalar, plain
-from engine.lang.types import ANY, STR, Member, Type, map_of, object_of, parse_type, type_of
+from engine.lang.tree import Entry, Map, plain
+
+__all__ = ["SHARED_BLOCKS", "Linked", "link", "node_place", "setting_name"]
 
 SHARED_BLOCKS: Final = ("constants", "tiers", "settings")
 """Blocks that one derivation gives and every pack sees."""
 
-_SETTING_TYPES: Final = {"boolean": "bool", "integer": "int", "string": "str"}
 _LINKED_KINDS: Final = (Owner.MANUFACTURER, Owner.DERIVATION)
+_NO_OVERRIDES: Final[Mapping[str, str]] = MappingProxyType({})
+
+_Key = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Linked:
-    """What linking came to: a program, unless there were errors."""
+    """What linking came to: a program, unless there were errors.
+
+    Shape: `packs` with overlays and overrides in them, also those that did not compile; `used` the libraries of each, by
+    kind and name.
+    """
 
     program: Program | None
     diagnostics: Diagnostics
     packs: list[Pack] = field(default_factory=list)
     expressions: list[Expressions] = field(default_factory=list)
+    used: dict[_Key, tuple[Used, ...]] = field(default_factory=dict)
 
 
-def link(files: Iterable[PackFiles], catalogue: Catalogue, *, context: Iterable[PackFiles] = ()) -> Linked:
+def link(
+    files: Iterable[PackFiles],
+    catalogue: Catalogue,
+    *,
+    context: Iterable[PackFiles] = (),
+    overlays: Sequence[PackFiles] = (),
+    overrides: Mapping[str, str] = _NO_OVERRIDES,
+) -> Linked:
     """Link packs. `context` are packs that these are written against (the shipped derivations, when one maker's pack is
     checked alone): a pack of the same kind and name replaces one of the context, whose own findings are not reported.
+
+    Shape: `overlays` are applied, in layer order; an overlay among `files` is checked against its target and changes
+    nothing. `overrides` are `GPUSTACK_…` variables by name: those about identities apply, after the overlays.
     """
     diagnostics = Diagnostics()
     packs = gather(files, diagnostics)
-    mine = {(pack.kind, pack.name) for pack in packs}
-    given_sections = {name for pack in packs if pack.kind == Owner.DERIVATION for name in _section_names(pack)}
-    quiet = Diagnostics()
-    for pack in gather(context, quiet):
-        replaced = pack.kind == Owner.DERIVATION and given_sections & set(_section_names(pack))
-        if (pack.kind, pack.name) not in mine and not replaced:
-            packs.append(pack)
-    linker = _Linker(packs, catalogue, diagnostics)
-    linked = linker.run(mine)
+    mine = {_key(pack) for pack in packs}
+    _add_context(packs, context, mine)
+    applied = _only_overlays(gather(overlays, diagnostics), diagnostics)
+    waiting = [pack for pack in packs if pack.kind == OVERLAY and _key(pack) in mine]
+    _check_waiting(waiting, applied, packs, catalogue, diagnostics)
+    mine |= {_key(one.target) for one in apply_overlays(packs, applied, diagnostics)}
+    mine |= {_key(pack) for pack in apply_overrides(packs, overrides, diagnostics)}
+    linker = _Linker(packs, mine, catalogue, diagnostics)
+    linked = linker.run()
     program = None if diagnostics.has_errors else Program(linked, vocabulary=catalogue.vocabulary)
-    return Linked(program, diagnostics, packs, linker.expressions)
+    return Linked(program, diagnostics, packs, linker.expressions, linker.used)
+
+
+def _key(pack: Pack) -> _Key:
+    return pack.kind, pack.name
+
+
+def _add_context(packs: list[Pack], context: Iterable[PackFiles], mine: set[_Key]) -> None:
+    given = {name for pack in packs if pack.kind == Owner.DERIVATION for name in _section_names(pack)}
+    for pack in gather(context, Diagnostics()):
+        replaced = pack.kind == Owner.DERIVATION and given & set(_section_names(pack))
+        if _key(pack) not in mine and not replaced:
+            packs.append(pack)
+
+
+def _only_overlays(packs: list[Pack], diagnostics: Diagnostics) -> list[Pack]:
+    for pack in packs:
+        if pack.kind != OVERLAY:
+            diagnostics.error(
+                "RP210",
+                f"{pack.kind} {pack.name} is no Overlay, and only overlays are put over packs",
+                pack.place,
+                help="give it among the packs",
+            )
+    return [pack for pack in packs if pack.kind == OVERLAY]
+
+
+def _check_waiting(
+    waiting: list[Pack], applied: list[Pack], packs: list[Pack], catalogue: Catalogue, diagnostics: Diagnostics
+) -> None:
+    """Check each overlay that lies among the packs against its target, as if it were the only one."""
+    paths = {pack.place.source.path for pack in applied}
+    for overlay in waiting:
+        if overlay.place.source.path in paths:
+            continue
+        trial = [pack for pack in packs if pack.kind != OVERLAY]
+        found = Diagnostics()
+        made = apply_overlays(trial, [overlay], found)
+        diagnostics.extend(found)
+        if made and not found.has_errors:
+            changed = {_key(one.target) for one in made}
+            compiled = Diagnostics()
+            _Linker(trial, {_key(pack) for pack in trial}, catalogue, compiled).run(only=changed)
+            diagnostics.extend(one for one in compiled if one.file == overlay.place.source.path)
 
 
 class _Linker:
-    def __init__(self, packs: list[Pack], catalogue: Catalogue, diagnostics: Diagnostics) -> None:
+    """Links packs that overlays and overrides are already in. `mine` are those whose findings are reported."""
+
+    def __init__(self, packs: list[Pack], mine: set[_Key], catalogue: Catalogue, diagnostics: Diagnostics) -> None:
         self.packs = packs
         self.catalogue = catalogue
         self.diagnostics = diagnostics
         self.expressions: list[Expressions] = []
+        self.used: dict[_Key, tuple[Used, ...]] = {}
+        self._mine = mine
+        self._files = {id(pack.place.source) for pack in packs if _key(pack) in mine}
         self._homes: dict[str, tuple[Pack, Entry]] = {}
+        self._libraries = {pack.name: pack for pack in packs if pack.kind == LIBRARY}
+        self._reported: set[tuple[str, str, Place | None]] = set()
 
-    def run(self, mine: set[tuple[str, str]]) -> list[LinkedPack]:
+    def run(self, only: set[_Key] | None = None) -> list[LinkedPack]:
+        """The compiled packs, or only some of them."""
         shared = self._shared_blocks()
         made: list[LinkedPack] = []
-        for pack in sorted(self.packs, key=lambda p: (p.kind, p.name)):
-            if pack.kind not in _LINKED_KINDS:
-                continue
-            reporting = self.diagnostics if (pack.kind, pack.name) in mine else Diagnostics()
-            linked = _PackBuilder(pack, self.catalogue, shared, reporting, self._homes).build()
-            if reporting is not self.diagnostics and reporting.has_errors:
-                self._context_is_broken(pack, reporting)
-            if linked is not None:
-                made.append(linked.pack)
-                if (pack.kind, pack.name) in mine:
-                    self.expressions.extend(linked.expressions)
+        for pack in sorted(self.packs, key=_key):
+            if pack.kind in _LINKED_KINDS and (only is None or _key(pack) in only):
+                made.append(self._link(pack, shared))
+        if only is None:
+            report_clashes(self.packs, self.diagnostics)
+            libraries = [pack for pack in self._libraries.values() if _key(pack) in self._mine]
+            warn_of_unused(libraries, (one for used in self.used.values() for one in used), self.diagnostics)
         return made
+
+    def _link(self, pack: Pack, shared: Mapping[str, Any]) -> LinkedPack:
+        found = Diagnostics()
+        used = self.used[_key(pack)] = resolve(pack, self._libraries, found)
+        built = PackBuilder(pack, used, self.catalogue, shared, found, self._homes).build()
+        if _key(pack) in self._mine:
+            self.expressions.extend(built.expressions)
+            self._report(found)
+            return built.pack
+        # What is wrong in a library of ours is ours to report, whoever uses it.
+        ours = [one for one in found if one.place is not None and id(one.place.source) in self._files]
+        self._report(ours)
+        others = Diagnostics(one for one in found if one not in ours)
+        if others.has_errors:
+            self._context_is_broken(pack, others)
+        return built.pack
+
+    def _report(self, found: Iterable[Diagnostic]) -> None:
+        """Report findings once: several packs may use the library they are in."""
+        for one in found:
+            what = (one.code, one.message, one.place)
+            if what not in self._reported:
+                self._reported.add(what)
+                self.diagnostics.append(one)
 
     def _context_is_broken(self, pack: Pack, found: Diagnostics) -> None:
         first = next(one for one in found.sorted() if one.severity == "error")
@@ -88,6 +181,7 @@ class _Linker:
             f"{pack.kind} {pack.name}, which these packs are linked with, no longer fits: {first.message}",
             first.place,
             help="give a whole set of packs with --rules, or put back what it needs",
+            related=first.related,
         )
 
     def _shared_blocks(self) -> dict[str, Any]:
@@ -115,160 +209,6 @@ class _Linker:
         return shared
 
 
-@dataclass(slots=True)
-class _Built:
-    pack: LinkedPack
-    expressions: list[Expressions]
-
-
-class _PackBuilder:
-    def __init__(
-        self,
-        pack: Pack,
-        catalogue: Catalogue,
-        shared: Mapping[str, Any],
-        diagnostics: Diagnostics,
-        homes: dict[str, tuple[Pack, Entry]],
-    ) -> None:
-        self.pack = pack
-        self.catalogue = catalogue
-        self.diagnostics = diagnostics
-        self.homes = homes
-        self.blocks = {
-            name: plain(entry.value) for name, entry in pack.spec.items() if name not in ("sections", "derived")
-        }
-        if "constants" in self.blocks:
-            self.blocks["constants"] = shared["constants"]
-        self.constants = self._constants(shared)
-        sections = pack.spec.get("sections")
-        plain_sections = plain(sections.value) if sections is not None else {}
-        self.named = dict(catalogue.named_types({**self.blocks, "sections": plain_sections}))
-        self.settings = _settings_type(shared.get("settings"))
-        self.expressions: list[Expressions] = []
-
-    def build(self) -> _Built | None:
-        roots = Scope(constants={name: _constant_type(name, value) for name, value in self.constants.items()})
-        derived = self._derived(roots)
-        sections: dict[str, ir.CompiledSection] = {}
-        ids: dict[str, Place] = {}
-        entry = self.pack.spec.get("sections")
-        for section_entry in entry.value.entries if entry is not None and isinstance(entry.value, Map) else ():
-            made = self._section(section_entry, roots, ids)
-            if made is not None:
-                sections[made.name] = made
-        return _Built(
-            LinkedPack(
-                kind=self.pack.kind,
-                name=self.pack.name,
-                version=self.pack.version,
-                sections=sections,
-                blocks=self.blocks,
-                derived=derived,
-                tests=tuple({"place": node_place(node), **plain(node)} for node in self.pack.tests),
-                bases={name: plain(base.value) for name, base in self.pack.bases.items()},
-            ),
-            self.expressions,
-        )
-
-    def _constants(self, shared: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {"const": shared.get("constants", {}), "tiers": shared.get("tiers", {})}
-        params = self.blocks.get("params")
-        made["params"] = {n: p.get("default") for n, p in params.items()} if isinstance(params, dict) else {}
-        tables = self.blocks.get("tables")
-        made["tables"] = tables if isinstance(tables, dict) else {}
-        if self.pack.kind == Owner.MANUFACTURER:
-            identity = self.blocks.get("identity")
-            made["identity"] = identity if isinstance(identity, dict) else {}
-        return made
-
-    def _derived(self, roots: Scope) -> dict[str, tuple[ir.Let, ...]]:
-        entry = self.pack.spec.get("derived")
-        made: dict[str, tuple[ir.Let, ...]] = {}
-        for scope_name, name in (("card", "derivedCard"), ("alloc", "derivedAlloc")):
-            notation = self.catalogue.derived.get(scope_name)
-            self.named.setdefault(name, object_of({}))
-            node = entry.value.get(scope_name) if entry is not None and isinstance(entry.value, Map) else None
-            if node is None or notation is None:
-                continue
-            inputs = parse_type("{" + notation + "}", self.named)
-            scope = roots.child({n: m.type for n, m in inputs.members})
-            expressions = Expressions(self.diagnostics, self.constants)
-            lets, kind = build_lets(node, scope, expressions, self.diagnostics)
-            self.expressions.append(expressions)
-            made[scope_name] = lets
-            self.named[name] = kind
-        return made
-
-    def _section(self, entry: Entry, roots: Scope, ids: dict[str, Place]) -> ir.CompiledSection | None:
-        name = entry.key.text
-        declared = self.catalogue.section(name)
-        if declared is None or declared.owner != self.pack.kind:
-            known = sorted(n for n, s in self.catalogue.sections.items() if s.owner == self.pack.kind)
-            meant = nearest(name, known)
-            where = f"; it belongs in a {declared.owner} pack" if declared is not None else ""
-            self.diagnostics.error(
-                "RP201",
-                f"unknown section `{name}`{where}",
-                entry.key.place,
-                help=f"did you mean `{meant}`?" if meant else f"sections of a {self.pack.kind}: {', '.join(known)}",
-            )
-            return None
-        if declared.owner is Owner.DERIVATION:
-            first = self.homes.setdefault(name, (self.pack, entry))
-            if first[1] is not entry:
-                self.diagnostics.error(
-                    "RP601",
-                    f"section `{name}` is defined by {first[0].name} and by {self.pack.name}",
-                    entry.key.place,
-                    help="one derivation defines a section; change rules with an Overlay",
-                    related=(Related("the other one", first[1].key.place),),
-                )
-                return None
-        builder = SectionBuilder(declared, self.named, roots, self.constants, self.diagnostics, ids, self.settings)
-        made = builder.build(entry.value)
-        self.expressions.append(builder.expressions)
-        return made
-
-
 def _section_names(pack: Pack) -> list[str]:
     entry = pack.spec.get("sections")
     return [e.key.text for e in entry.value.entries] if entry is not None and isinstance(entry.value, Map) else []
-
-
-def node_place(node: Node) -> Place:
-    """Where a node stands."""
-    return node.place if isinstance(node, Scalar | Map) else Place(node.source, node.span)
-
-
-def setting_name(dashed: str) -> str:
-    """How expressions spell a setting: `instance-type-mixed-on-node` is `instanceTypeMixedOnNode`."""
-    first, *rest = dashed.split("-")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def _settings_type(block: Any) -> Type | None:
-    if not isinstance(block, list):
-        return None
-    members: dict[str, Type] = {}
-    for setting in block:
-        if isinstance(setting, dict) and isinstance(setting.get("name"), str):
-            notation = _SETTING_TYPES.get(str(setting.get("type")), "str")
-            members[setting_name(setting["name"])] = parse_type(notation)
-    return object_of(members)
-
-
-def _constant_type(root: str, value: Any) -> Type:
-    """The type of a constant root. A table of one kind of value is a map: any key may be looked up in it."""
-    if root == "tables" and isinstance(value, Mapping):
-        return object_of({name: Member(_table_type(table)) for name, table in value.items()})
-    if root == "tiers" and isinstance(value, Mapping):
-        return _table_type(value)
-    return type_of(value)
-
-
-def _table_type(table: Any) -> Type:
-    if not isinstance(table, Mapping):
-        return type_of(table)
-    made = type_of(list(table.values())) if table else None
-    element = made.element if made is not None and made.element is not None else ANY
-    return map_of(element if element is not ANY else (STR if not table else ANY))

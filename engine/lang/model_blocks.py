@@ -242,11 +242,12 @@ class Requires(Model):
 
 
 class Use(Model):
-    """A library whose rules join the pack's own, and its parameters."""
+    """A library whose rules join the pack's own, its parameters, and those of its lets that the pack's rules name too."""
 
     library: Kebab
     version: str | None = None
     with_: dict[Identifier, Json] = Field(default_factory=dict, alias="with")
+    let: Many[Identifier] = ()
 
 
 def check_default(declared: str, default: Json, *, given: bool) -> None:

@@ -51,8 +51,9 @@ class _Tested(Model):
 
 
 class ManufacturerSpec(_Tested):
-    """Everything that differs between makers."""
+    """Everything that differs between makers. `open` is what overlays may change although it is sealed by default."""
 
+    open: Many[Literal["identity", "guards"]] = ()
     requires: Requires | None = None
     use: Many[Use] = ()
     identity: Identity | None = None
@@ -81,8 +82,11 @@ class DerivationSpec(_Tested):
     sections: dict[str, Section] = Field(default_factory=dict)
 
 
-class LibrarySpec(_Tested):
-    """What several packs use: `let` is seen by its own rules, in every section."""
+class LibrarySpec(Model):
+    """What several packs use: `let` is seen by its own rules, in every section, and by a pack that asks for it.
+
+    It has no tests of its own: its rules are tested in the packs that use it.
+    """
 
     requires: Requires | None = None
     params: Params = Field(default_factory=dict)
@@ -100,12 +104,13 @@ class Target(Model):
 
 
 class Addition(Model):
-    """A rule to add to a section, at its end unless a neighbour is named."""
+    """A rule to add to a section, at its end unless a neighbour is named; `owns` are keys it writes that the section owns not yet."""
 
     section: str
     rule: RuleEntry
     before: Kebab | None = None
     after: Kebab | None = None
+    owns: Many[str] = ()
 
 
 class Replacement(Model):
@@ -116,11 +121,12 @@ class Replacement(Model):
 
 
 class OverlaySpec(Model):
-    """Changes of one site to one pack."""
+    """Changes of one site to one pack: parameters, values of blocks by path, rules by id."""
 
     target: Target
     layer: Literal["distro", "site", "emergency"] = "site"
     params: dict[str, Json] = Field(default_factory=dict)
+    set: dict[str, Json] = Field(default_factory=dict)
     add: Many[Addition] = ()
     replace: Many[Replacement] = ()
     remove: Many[RuleAddress] = ()

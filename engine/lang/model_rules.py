@@ -96,7 +96,7 @@ def _bare_rules(value: Any) -> Any:
     return {"rules": value} if isinstance(value, list) else value
 
 
-Section = Annotated[SectionBody, BeforeValidator(_bare_rules)]
+Section = Annotated[SectionBody, BeforeValidator(_bare_rules, json_schema_input_type=SectionBody | RuleEntries)]
 
 
 def _one_or_many(value: Any) -> Any:
@@ -107,7 +107,7 @@ def _unknown_kind(value: Any) -> str:
     return "<flag>" if isinstance(value, bool) else "<text>"
 
 
-OneOrMany = Annotated[Many[str], BeforeValidator(_one_or_many)]
+OneOrMany = Annotated[Many[str], BeforeValidator(_one_or_many, json_schema_input_type=str | Many[str])]
 # The reason a section could not tell, or just that it could not.
 UnknownReason = Annotated[
     Annotated[Literal[True], Tag("<flag>")] | Annotated[str, Tag("<text>")],

@@ -7,7 +7,7 @@ A pack is one document, or the documents of one directory: same kind and name, e
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.lang.diagnostics import Diagnostics, Related
 from engine.lang.model import PackDocument, load_pack_document
@@ -32,7 +32,7 @@ class Pack:
     """One pack, put together.
 
     Shape: `spec` holds the tree under each `spec` key but `tests` and `bases`; `tests` the trees of all test lists in file
-    order; `bases` the entries of all base maps.
+    order; `bases` the entries of all base maps; `origins` who else gave values, by the path of the source they stand in.
     """
 
     kind: str
@@ -42,6 +42,16 @@ class Pack:
     spec: dict[str, Entry] = field(default_factory=dict)
     tests: list[Node] = field(default_factory=list)
     bases: dict[str, Entry] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> Pack:
+        """A pack that can be changed without changing this one; trees are shared, since they never change."""
+        return replace(self, spec=dict(self.spec), origins=dict(self.origins))
+
+    @property
+    def root(self) -> Map:
+        """The whole spec as one tree, without tests and bases."""
+        return Map(tuple(self.spec.values()), self.place.span, self.place.source)
 
 
 def gather(files: Iterable[PackFiles], diagnostics: Diagnostics) -> list[Pack]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -23,8 +24,10 @@ from engine.machines.shape import ShapeCheck
 from engine.values.names import is_dns_subdomain, is_label_key, is_label_value
 from engine.values.quantities import parse_quantity
 
-DERIVED_MARKS = (".sliced", ".partitioned", ".shared", ".visibility")
+DERIVED_MARKS: Final = (".sliced", ".partitioned", ".shared", ".visibility")
 """What marks a capacity entry as derived from the cards. Source: specification 10 §1.2."""
+
+_MACHINE: Final = msgspec.inspect.type_info(Machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def _machine(root: Node, diagnostics: Diagnostics) -> MachineDocument | None:
 
 
 def _has_shape(root: Map, diagnostics: Diagnostics) -> bool:
-    ShapeCheck(diagnostics).check(root, msgspec.inspect.type_info(Machine), "")
+    ShapeCheck(diagnostics).check(root, _MACHINE, "")
     return not diagnostics.has_errors
 
 

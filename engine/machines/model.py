@@ -49,7 +49,7 @@ class Metadata(Fields, frozen=True, kw_only=True):
 class Cpu(Fields, frozen=True, kw_only=True):
     """The CPU as the host describes it; every fact is optional."""
 
-    vendor_id: Annotated[Name, Meta(description="`cpu-model.vendor_id`, such as AMD or Intel.")] | None = None
+    vendor_id: Annotated[Name, Meta(description="Vendor of the CPU, as `cpu-model.vendor_id` spells it.")] | None = None
     family: Annotated[Name, Meta(description="CPU family, a quoted number.")] | None = None
     id: Annotated[Name, Meta(description="CPU model number, quoted.")] | None = None
     name: Annotated[str, Meta(description="Brand string.")] | None = None

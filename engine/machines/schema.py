@@ -6,13 +6,13 @@ Diagnostics do not come from it: `shape` names the field, a schema validator wou
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from engine.machines.model import API_VERSION, KIND, Machine
 
-SCHEMA_ID = "https://schemas.gpustack.ai/machine.v1alpha1.schema.json"
+SCHEMA_ID: Final = "urn:gpustack:engine:machine.v1alpha1"
 
 
 def machine_schema() -> dict[str, Any]:

@@ -142,7 +142,12 @@ def _growth(program: NodeProgram, sizes: list[int], runs: int) -> list[tuple[str
         print(f"{size:>7}  {taken:>10.3f} s  {taken / size * 1e6:>9.0f} us")
     growth = per_node[-1] / per_node[0]
     print()
-    return [(f"time a node, {sizes[-1]} against {sizes[0]} nodes: {growth:.2f}x, at most {MAX_GROWTH}x", growth <= MAX_GROWTH)]
+    return [
+        (
+            f"time a node, {sizes[-1]} against {sizes[0]} nodes: {growth:.2f}x, at most {MAX_GROWTH}x",
+            growth <= MAX_GROWTH,
+        )
+    ]
 
 
 def _memory(size: int) -> list[tuple[str, bool]]:

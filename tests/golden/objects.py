@@ -1,4 +1,4 @@
-"""The walkthrough's objects as manifests, file by file, and the way to write them anew.
+"""The walkthrough's objects as manifests, a file a kind, and the way to write them anew.
 
 `python -m tests.golden.objects` rewrites the golden files; look at the difference before keeping it.
 """
@@ -17,11 +17,7 @@ from engine.worker.render.instancetype import instance_type
 from engine.worker.render.instancetypeflavor import instance_type_flavor
 from engine.worker.render.localqueue import local_queue
 from engine.worker.render.node import node
-from engine.worker.render.nodefeature import (
-    device_manager_node_feature,
-    host_node_feature,
-    worker_node_feature,
-)
+from engine.worker.render.nodefeature import device_manager_node_feature, host_node_feature, worker_node_feature
 from engine.worker.render.resourceflavor import resource_flavor
 from engine.worker.render.topology import topology
 
@@ -31,15 +27,10 @@ FOLDER = Path(__file__).parent / "walkthrough"
 def files(chain: Chain) -> dict[str, list[dict[str, Any]]]:
     """Manifests by file name, in the chain's order."""
     plans = chain.nodes()
-    features = [
-        made
-        for each in plans
-        for made in (worker_node_feature(each), device_manager_node_feature(each), host_node_feature(each))
-        if made is not None
-    ]
+    features = (worker_node_feature, device_manager_node_feature, host_node_feature)
     return {
         "nodes.yaml": [node(each) for each in plans],
-        "nodefeatures.yaml": features,
+        "nodefeatures.yaml": [made for each in plans for feature in features if (made := feature(each)) is not None],
         "devices.yaml": [made for each in plans if (made := devices(each)) is not None],
         "resourceflavors.yaml": [resource_flavor(each) for each in chain.flavors()],
         "topologies.yaml": [topology(each) for each in chain.topologies()],

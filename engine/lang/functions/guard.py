@@ -65,7 +65,7 @@ def predicate(pattern: Pattern) -> Predicate:
 
 
 _PLAIN: Final[dict[Shape, Predicate]] = {
-    Shape.ANY: lambda _: True,
+    Shape.ANY: lambda value: not callable(value),
     Shape.BOOL: lambda value: isinstance(value, bool),
     Shape.INT: is_integer,
     Shape.STR: lambda value: isinstance(value, str),

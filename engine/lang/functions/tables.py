@@ -5,11 +5,13 @@ A look-up that finds nothing is null, and so is one for null: "not in the table"
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from engine.lang.functions.function import function
 from engine.lang.functions.text import tokens
+from engine.lang.types import ANY, Type, join
 
 
 def _lookup(table: dict[str, Any] | None, key: str | int | None) -> Any:
@@ -19,7 +21,7 @@ def _lookup(table: dict[str, Any] | None, key: str | int | None) -> Any:
 def _lookup_glob(table: list[dict[str, Any]] | None, key: str | None) -> Any:
     if table is None or key is None:
         return None
-    return next((row["value"] for row in table if glob_matches(row["match"], key)), None)
+    return next((row.get("value") for row in table if glob_matches(row["match"], key)), None)
 
 
 def _lookup_tokens(table: list[dict[str, Any]] | None, key: list[str] | None) -> Any:
@@ -28,14 +30,27 @@ def _lookup_tokens(table: list[dict[str, Any]] | None, key: list[str] | None) ->
     for row in table:
         leading = tokens_of(row["match"])
         if tuple(key[: len(leading)]) == leading:
-            return next((refined["value"] for refined in row.get("by") or () if refined["token"] in key), row["value"])
+            refined = (by.get("value") for by in row.get("by") or () if by.get("token") in key)
+            return next(refined, row.get("value"))
     return None
 
 
 def _lookup_below(table: list[dict[str, Any]] | None, key: int | None) -> Any:
     if table is None or key is None:
         return None
-    return next((row["value"] for row in table if row.get("below") is None or key < row["below"]), None)
+    return next((row.get("value") for row in table if row.get("below") is None or key < row["below"]), None)
+
+
+def _refined_type(arguments: Sequence[Type]) -> Type | str:
+    """`lookup_tokens`: a row's own value or one of its `by` rows'."""
+    row = arguments[0].element
+    made = None if row is None else row.member("value")
+    if row is None or made is None:
+        return ANY
+    by = row.member("by")
+    finer = by.type.element.member("value") if by is not None and by.type.element is not None else None
+    found = made.type if finer is None else (join(made.type, finer.type) or ANY)
+    return found.or_null()
 
 
 @lru_cache(maxsize=4096)
@@ -97,6 +112,7 @@ GROUP = (
         ),
         cost=2,
         cost_per_item=2,
+        typing=_refined_type,
     ),
     function(
         "tables",

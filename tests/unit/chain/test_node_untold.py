@@ -177,6 +177,12 @@ def test_a_model_that_could_not_be_told_drops_that_card_alone() -> None:
     assert ("model", "CouldNotTell") in _reasons(plan)
 
 
+def test_a_card_that_nobody_names_is_dropped() -> None:
+    plan = _plan(_facts(_card(0, name=None), _card(1)))
+    assert [card.uuid for card in plan.groups[0].cards] == ["A-1"]
+    assert _reasons(plan) == [("model", "CardDropped")]
+
+
 def test_a_card_whose_group_has_no_name_is_dropped() -> None:
     plan = _plan(_facts(_card(0)), group=lambda _: could_not_tell("nothing left"))
     assert plan.groups == ()

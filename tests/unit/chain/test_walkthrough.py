@@ -107,7 +107,12 @@ def test_step_1e_nodes_with_cards_have_devices(chain: Chain) -> None:
 
 def test_step_1i_view_capacities_of_the_a10g_type(chain: Chain) -> None:
     views = next(each.status.accelerator for each in chain.types() if each.name == A10G)
-    assert [view.capacity for view in (views.exclusive, views.shared, views.sliced, views.partitioned)] == [1, 10, 100, 0]
+    assert [view.capacity for view in (views.exclusive, views.shared, views.sliced, views.partitioned)] == [
+        1,
+        10,
+        100,
+        0,
+    ]
 
 
 def test_step_1j_every_namespace_but_the_systems_has_an_entrance_to_every_queue(chain: Chain) -> None:

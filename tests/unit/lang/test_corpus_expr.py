@@ -35,9 +35,7 @@ def rows(kind: str) -> list[Any]:
     found = []
     for name in FILES:
         content = load(name)
-        found += [
-            pytest.param(content, row, id=f"{name}-{number}") for number, row in enumerate(content.get(kind, ()))
-        ]
+        found += [pytest.param(content, row, id=f"{name}-{number}") for number, row in enumerate(content.get(kind, ()))]
     return found
 
 
@@ -56,12 +54,16 @@ def check(text: str, scope: Scope, *, condition: bool = False, optional: bool = 
     node = parse(text)
     if condition:
         check_condition(node, scope, where=where, diagnostics=found)
-    made = check_expression(node, scope, where=where, diagnostics=Diagnostics() if condition else found, optional_position=optional)
+    made = check_expression(
+        node, scope, where=where, diagnostics=Diagnostics() if condition else found, optional_position=optional
+    )
     return made, found
 
 
 @pytest.mark.parametrize(("content", "row"), rows("rows"))
-def test_an_expression_is_refused_at_its_fault_and_its_replacement_is_not(content: dict[str, Any], row: dict[str, Any]) -> None:
+def test_an_expression_is_refused_at_its_fault_and_its_replacement_is_not(
+    content: dict[str, Any], row: dict[str, Any]
+) -> None:
     scope = scope_of(content)
     _, wrong = check(row["wrong"], scope)
     assert [found.code for found in wrong] == [row["code"]]
@@ -82,7 +84,9 @@ def test_a_condition_is_refused_and_its_replacement_is_not(content: dict[str, An
 
 
 @pytest.mark.parametrize(("content", "row"), rows("optional"))
-def test_null_passes_through_strict_functions_where_a_key_may_be_left_out(content: dict[str, Any], row: dict[str, Any]) -> None:
+def test_null_passes_through_strict_functions_where_a_key_may_be_left_out(
+    content: dict[str, Any], row: dict[str, Any]
+) -> None:
     made, found = check(row["expression"], scope_of(content), optional=True)
     assert len(found) == 0
     assert str(Type(made.kind, made.nullable)) == row["type"]
