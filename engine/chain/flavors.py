@@ -45,12 +45,11 @@ class FlavorGroup:
     accelerators: Tally[AcceleratorIdentity] = field(default_factory=dict)
     shares: Tally[GroupShare] = field(default_factory=dict)
 
-    def count(self, contribution: NodeContribution, share: GroupShare | None, by: int) -> None:
+    def count(self, contribution: NodeContribution, profile: Profile, share: GroupShare | None, by: int) -> None:
         """Add (`by` is 1) or take away (-1) one node."""
         self.nodes += by
         tally(self.cpus, contribution.cpu, by)
-        if contribution.profile is not None:
-            tally(self.profiles, contribution.profile, by)
+        tally(self.profiles, profile, by)
         if share is not None:
             tally(self.accelerators, accelerator_identity(share), by)
             tally(self.shares, share, by)
@@ -89,29 +88,33 @@ class FlavorIndex:
             sliceable=key.accelerator in self._sliceable_nodes,
         )
 
-    def _count(self, contribution: NodeContribution, by: int) -> set[FlavorKey]:
+    def _count(self, node: NodeContribution, by: int) -> set[FlavorKey]:
         touched: set[FlavorKey] = set()
-        shares = {share.key: share for share in contribution.groups}
-        profile = contribution.profile.profile if contribution.profile else ""
-        for flavor in contribution.shares:
-            accelerator = flavor.accelerator or ""
+        shares = {share.key: share for share in node.groups}
+        for flavor in node.shares:
+            share = shares.get(flavor.accelerator or "")
+            # A flavor without a topology, or of a card that no label describes, could not be named: it feeds nothing.
+            if node.profile is None or (flavor.accelerator and share is None):
+                continue
             key = FlavorKey(
-                contribution.cpu.key, accelerator, contribution.os, contribution.arch, flavor.count, profile
+                node.cpu.key, flavor.accelerator or "", node.os, node.arch, flavor.count, node.profile.profile
             )
-            self._count_group(key, contribution, shares.get(accelerator), by)
+            self._count_group(key, node, node.profile, share, by)
             touched.add(key)
-        if contribution.managed == "true":
-            for share in contribution.groups:
+        if node.managed == "true":
+            for share in node.groups:
                 touched |= self._count_sliceable(share, by)
         return touched
 
-    def _count_group(self, key: FlavorKey, node: NodeContribution, share: GroupShare | None, by: int) -> None:
+    def _count_group(
+        self, key: FlavorKey, node: NodeContribution, profile: Profile, share: GroupShare | None, by: int
+    ) -> None:
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = FlavorGroup()
             if key.accelerator:
                 self._by_accelerator.setdefault(key.accelerator, set()).add(key)
-        group.count(node, share, by)
+        group.count(node, profile, share, by)
         if group.nodes == 0:
             del self.groups[key]
             if key.accelerator:

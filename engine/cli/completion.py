@@ -8,6 +8,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from engine.cli.command import Command
 from engine.cli.commands import PROGRAM
 from engine.cli.exits import Exit
 from engine.cli.main import COMPLETION_VARIABLE
@@ -16,19 +17,21 @@ from engine.errors import UsageError
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command("completion")
+@click.command(
+    "completion",
+    cls=Command,
+    examples=(
+        "engine completion bash",
+        "engine completion zsh",
+        "engine completion fish",
+    ),
+)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> int:
     """Print the completion script of a shell.
 
     Load it from the shell's start file, for bash `source <(engine completion bash)`.
-
-    \b
-    Examples:
-      engine completion bash
-      engine completion zsh
-      engine completion fish
     """
     made = get_completion_class(shell)
     if made is None:

@@ -6,13 +6,14 @@ Prints the commands it stands for, so that each step can be tried by hand. Needs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import click
 
 from engine.chain.chain import Chain
+from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.kinds import parse_kinds
 from engine.cli.layout import table_text
@@ -30,7 +31,7 @@ class _Step:
     told: str
     shows: tuple[str, ...]
     flags: str = ""
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
 
 
 STEPS: Final = (
@@ -55,16 +56,17 @@ STEPS: Final = (
     ),
 )
 
-@click.command("demo")
+
+@click.command(
+    "demo",
+    cls=Command,
+    examples=("engine demo",),
+)
 @rules_option
 def command(rules: Path | None) -> int:
     """Plan a recorded four-node cluster, step by step.
 
     Steps are numbered as in the walkthrough they were recorded from; those between need Pods.
-
-    \b
-    Examples:
-      engine demo
     """
     machines = _machines()
     program = shipped_program(rules)

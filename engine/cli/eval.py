@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_text
 from engine.cli.exits import Exit
 from engine.cli.inputs import read_input
@@ -28,23 +29,35 @@ from engine.sections.catalog import CATALOGUE
 from engine.sections.packtests import JOINT
 
 
-@click.command("eval")
+@click.command(
+    "eval",
+    cls=Command,
+    examples=(
+        "engine eval topology --input docs/examples/topology-input.yaml",
+        "engine eval pool --input docs/examples/pool-input.json --explain -o json",
+    ),
+)
 @click.argument("section")
-@click.option("--input", "path", required=True, metavar="FILE", help="The section's input, JSON or YAML; - for standard input.")
+@click.option(
+    "--input", "path", required=True, metavar="FILE", help="The section's input, JSON or YAML; - for standard input."
+)
 @click.option("--maker", metavar="NAME", help="The maker, for a section of manufacturer packs.")
 @click.option("--explain", "explained", is_flag=True, help="Add where rules stand, and the values that were read.")
-@click.option("-o", "--output", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="How to print.")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["yaml", "json"]),
+    default="yaml",
+    show_default=True,
+    help="How to print.",
+)
 @rules_option
 def command(section: str, path: str, maker: str | None, explained: bool, form: str, rules: Path | None) -> int:
     """Evaluate one section for one input.
 
     Settings that the input leaves out have their defaults. SECTION may also be `allocation`, which runs a maker's guards,
     claims, prepare and inject as one story. The exit code is 1 when the rules could not tell.
-
-    \b
-    Examples:
-      engine eval topology --input docs/examples/topology-input.yaml
-      engine eval pool --input docs/examples/pool-input.json --explain -o json
     """
     _check_name(section, maker)
     program = shipped_program(rules)
@@ -71,7 +84,9 @@ def _check_name(section: str, maker: str | None) -> None:
         raise UsageError(f"section {section} is the same for every maker", remedy="leave --maker out")
 
 
-def _evaluate(program: Program, section: str, given: dict[str, Any], maker: str | None, *, explained: bool) -> dict[str, Any]:
+def _evaluate(
+    program: Program, section: str, given: dict[str, Any], maker: str | None, *, explained: bool
+) -> dict[str, Any]:
     declared, pack = CATALOGUE.sections[section], _pack(program, section, maker)
     compiled = program.section(section, maker)
     settings = program.block("settings") if declared.settings else None
@@ -125,5 +140,7 @@ def _check_input(given: Mapping[str, Any], notation: str, pack: LinkedPack, sett
     faults = input_faults(given, notation, pack_types(pack, CATALOGUE), settings=settings)
     if faults:
         raise InputError(
-            "the input does not fit the section", why="; ".join(faults), remedy=f"it takes {{{' '.join(notation.split())}}}"
+            "the input does not fit the section",
+            why="; ".join(faults),
+            remedy=f"it takes {{{' '.join(notation.split())}}}",
         )

@@ -57,7 +57,7 @@ def guarded(run: Callable[[], Any]) -> int:
             traceback.print_exc()
         _say(f"error: {error}")
         return Exit.USAGE
-    except Exception as error:  # the last line of defence: a user never sees a traceback
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a user never sees a traceback
         if debug:
             traceback.print_exc()
         _say(f"internal error: {_shown(error)}; {_how_to_report(debug=debug)}")
@@ -72,7 +72,9 @@ def _say(text: str) -> None:
 def _shown(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    name = "" if isinstance(error, EngineError) and not isinstance(error, ContractError) else f"{type(error).__name__}: "
+    name = (
+        "" if isinstance(error, EngineError) and not isinstance(error, ContractError) else f"{type(error).__name__}: "
+    )
     return f"{name}{error}{at}"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from engine.chain.chain import Chain
+from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_text
 from engine.cli.exits import Exit
 from engine.cli.kinds import Kind, kind_of
@@ -24,11 +25,27 @@ from engine.explain.recording import Recording
 from engine.lang.diagnostics import nearest
 
 
-@click.command("explain")
+@click.command(
+    "explain",
+    cls=Command,
+    examples=(
+        "engine explain instancetype/gpustack--generic-linux-amd64:spec.unitResources.cpu tests/machines/walkthrough",
+        "engine explain node/node-a10g:metadata.labels --machines tests/machines/walkthrough",
+        "engine explain cq/gpustack--generic-linux-amd64 tests/machines/walkthrough --unmanaged node-a10g",
+    ),
+)
 @click.argument("target", metavar="KIND/NAME[:FIELD]")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--machines", multiple=True, metavar="PATH", help="A machine file or folder; as PATH.")
-@click.option("-o", "--output", "form", type=click.Choice(["text", "yaml", "json"]), default="text", show_default=True, help="How to print.")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["text", "yaml", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print.",
+)
 @planning_options
 @rules_option
 def command(
@@ -46,12 +63,6 @@ def command(
 
     KIND and NAME are as in `engine plan -o name`, the group may be left out. FIELD is a path of keys, list positions in
     brackets; without one every field is listed. PATH and the options are those of `engine plan`.
-
-    \b
-    Examples:
-      engine explain instancetype/gpustack--generic-linux-amd64:spec.unitResources.cpu tests/machines/walkthrough
-      engine explain node/node-a10g:metadata.labels --machines tests/machines/walkthrough
-      engine explain cq/gpustack--generic-linux-amd64 tests/machines/walkthrough --unmanaged node-a10g
     """
     kind, name, field = _parsed(target)
     given = (*paths, *machines)
@@ -162,5 +173,7 @@ def _section(found: Explanation) -> str:
 
 
 def _value(value: Any) -> str:
-    text = json_text(value) if isinstance(value, (dict, list)) else value if isinstance(value, str) else json_text(value)
+    text = (
+        json_text(value) if isinstance(value, (dict, list)) else value if isinstance(value, str) else json_text(value)
+    )
     return " ".join(str(text).split())

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from engine.cli.command import Command
 from engine.cli.documents import json_text
 from engine.cli.exits import Exit
 from engine.errors import UsageError
@@ -16,17 +17,18 @@ from engine.lang.diagnostics import nearest
 from engine.lang.functions.registry import FUNCTIONS, Function
 
 
-@click.command("functions")
+@click.command(
+    "functions",
+    cls=Command,
+    examples=(
+        "engine functions",
+        "engine functions lookup",
+    ),
+)
 @click.argument("name", required=False)
 @click.option("--all", "every", is_flag=True, help="Also those that JMESPath has and packs may not call.")
 def command(name: str | None, every: bool) -> int:
-    """List the functions of the rule language, or describe one.
-
-    \b
-    Examples:
-      engine functions
-      engine functions lookup
-    """
+    """List the functions of the rule language, or describe one."""
     if name is None:
         click.echo("\n".join(_listing(every=every)))
         return Exit.CLEAN

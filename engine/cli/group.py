@@ -62,7 +62,7 @@ class EngineGroup(click.Group):
         except BrokenPipeError as error:
             raise ClosedPipeError from error
 
-    def main(  # type: ignore[override]  # click's overloads are about what standalone mode returns
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
@@ -90,7 +90,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
         ctx.exit()
 
 
-@click.group(cls=EngineGroup, context_settings=SETTINGS)
+@click.group(name=PROGRAM, cls=EngineGroup, context_settings=SETTINGS)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version)
 def cli() -> None:
     """Accelerators on Kubernetes from YAML rules: machines in, the Kueue scheduling chain out."""

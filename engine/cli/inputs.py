@@ -43,7 +43,9 @@ def _json(source: Source) -> Any:
 
 
 def _no_fraction(text: str) -> Any:
-    raise InputError(f"{text} is no whole number", why="the rule language has no fractions", remedy="write it as a text")
+    raise InputError(
+        f"{text} is no whole number", why="the rule language has no fractions", remedy="write it as a text"
+    )
 
 
 def _yaml(source: Source) -> Any:

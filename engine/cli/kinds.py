@@ -96,8 +96,7 @@ def _devices(chain: Chain) -> Iterator[Object]:
 
 def _node_features(chain: Chain) -> Iterator[Object]:
     for plan in chain.nodes():
-        for made in _features_of(plan):
-            yield made
+        yield from _features_of(plan)
 
 
 def _features_of(plan: NodePlan) -> Iterator[Object]:
@@ -115,7 +114,9 @@ def _table(function: Callable[..., Table], fields: Callable[[Chain], Iterable[An
     return function(fields(chain), wide=wide)
 
 
-def _objects(function: Callable[[Any], Object], fields: Callable[[Chain], Iterable[Any]], chain: Chain) -> Iterator[Object]:
+def _objects(
+    function: Callable[[Any], Object], fields: Callable[[Chain], Iterable[Any]], chain: Chain
+) -> Iterator[Object]:
     return map(function, fields(chain))
 
 
@@ -136,10 +137,34 @@ KINDS: Final = (
     Kind("NodeFeature", "nodefeatures", "nfd.k8s-sigs.io", (), _node_feature_table, _node_features),
     Kind("Devices", "devices", WORKER, ("device",), partial(_table, tables.devices, Chain.nodes), _devices),
     _kind("Topology", "topologies", KUEUE, ("topo",), Chain.topologies, tables.topologies, topology),
-    _kind("ResourceFlavor", "resourceflavors", KUEUE, ("flavor", "flavors", "rf"), Chain.flavors, tables.resource_flavors, resource_flavor),
+    _kind(
+        "ResourceFlavor",
+        "resourceflavors",
+        KUEUE,
+        ("flavor", "flavors", "rf"),
+        Chain.flavors,
+        tables.resource_flavors,
+        resource_flavor,
+    ),
     _kind("ClusterQueue", "clusterqueues", KUEUE, ("cq",), Chain.queues, tables.cluster_queues, cluster_queue),
-    _kind("LocalQueue", "localqueues", KUEUE, ("lq", "queue", "queues"), Chain.local_queues, tables.local_queues, local_queue),
+    _kind(
+        "LocalQueue",
+        "localqueues",
+        KUEUE,
+        ("lq", "queue", "queues"),
+        Chain.local_queues,
+        tables.local_queues,
+        local_queue,
+    ),
     _kind("InstanceType", "instancetypes", WORKER, ("instype",), Chain.types, tables.instance_types, instance_type),
-    _kind("InstanceTypeFlavor", "instancetypeflavors", WORKER, ("instypeflavor",), Chain.catalogue, tables.instance_type_flavors, instance_type_flavor),
+    _kind(
+        "InstanceTypeFlavor",
+        "instancetypeflavors",
+        WORKER,
+        ("instypeflavor",),
+        Chain.catalogue,
+        tables.instance_type_flavors,
+        instance_type_flavor,
+    ),
 )
 _BY_NAME: Final = {name: kind for kind in KINDS for name in kind.names}

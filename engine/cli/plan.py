@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from engine.chain.chain import Chain
+from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_stream
 from engine.cli.exits import Exit
 from engine.cli.kinds import DEFAULT, Kind, parse_kinds
@@ -22,10 +23,21 @@ from engine.cli.snapshot import read_snapshot
 FORMS = ("table", "wide", "yaml", "json", "name")
 
 
-@click.command("plan")
+@click.command(
+    "plan",
+    cls=Command,
+    examples=(
+        "engine plan tests/machines/walkthrough",
+        "engine plan tests/machines/walkthrough --show instancetypes --unmanaged node-a10g",
+        "engine plan tests/machines/walkthrough --show cq,lq -o yaml --namespace team-a",
+        "engine plan tests/machines/mig --show nodes,devices -o wide -v",
+    ),
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--show", multiple=True, metavar="KINDS", help=f"Kinds, comma-separated. [default: {','.join(DEFAULT)}]")
-@click.option("-o", "--output", "form", type=click.Choice(FORMS), default="table", show_default=True, help="How to print.")
+@click.option("--show", multiple=True, metavar="KINDS", help="The kinds to print, comma-separated.")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(FORMS), default="table", show_default=True, help="How to print."
+)
 @planning_options
 @rules_option
 @click.option("-v", "--verbose", is_flag=True, help="Also print what is assumed.")
@@ -44,16 +56,10 @@ def command(
 
     A PATH is a machine file, an InstanceType manifest, a folder that holds some, or - for standard input. KINDS are
     nodes, nodefeatures, devices, topologies, resourceflavors, clusterqueues, localqueues, instancetypes and
-    instancetypeflavors; singular and short names do.
+    instancetypeflavors; singular and short names do. Without --show it is resourceflavors, clusterqueues, instancetypes
+    and instancetypeflavors.
 
     --unmanaged and --set are second steps: the plan comes to rest without them first, then again from there.
-
-    \b
-    Examples:
-      engine plan tests/machines/walkthrough
-      engine plan tests/machines/walkthrough --show instancetypes --unmanaged node-a10g
-      engine plan tests/machines/walkthrough --show cq,lq -o yaml --namespace team-a
-      engine plan tests/machines/mig --show nodes,devices -o wide -v
     """
     kinds = parse_kinds(show or DEFAULT)
     snapshot = read_snapshot(paths)
@@ -78,7 +84,9 @@ def shown(chain: Chain, kinds: Sequence[Kind], form: str) -> str:
             items = [each for kind in kinds for each in kind.objects(chain)]
             return json_text({"apiVersion": "v1", "kind": "List", "items": items}) + "\n"
         case "name":
-            return "".join(f"{kind.prefix}/{each['metadata']['name']}\n" for kind in kinds for each in kind.objects(chain))
+            return "".join(
+                f"{kind.prefix}/{each['metadata']['name']}\n" for kind in kinds for each in kind.objects(chain)
+            )
         case _:
             return several(_tables(chain, kinds, wide=form == "wide"))
 

@@ -58,10 +58,14 @@ def planning_options(function: _Decorated) -> _Decorated:
 
 
 _OPTIONS: Final = (
-    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting, turned once the plan is at rest."),
+    click.option(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting, turned once the plan is at rest."
+    ),
     click.option("--unmanaged", multiple=True, metavar="NODE", help="A node, taken out of management once at rest."),
     click.option("--namespace", "-n", "namespaces", multiple=True, metavar="NS", help="A namespace beside default."),
-    click.option("--from-empty", is_flag=True, help="Apply --set and --unmanaged from the start, not as a second step."),
+    click.option(
+        "--from-empty", is_flag=True, help="Apply --set and --unmanaged from the start, not as a second step."
+    ),
 )
 
 

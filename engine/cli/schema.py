@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted
 from engine.cli.schema_documents import schema_files, schema_text
@@ -17,20 +18,24 @@ from engine.errors import InputError, UsageError
 from engine.lang.diagnostics import nearest
 
 
-@click.command("schema")
+@click.command(
+    "schema",
+    cls=Command,
+    examples=(
+        "engine schema",
+        "engine schema manufacturer",
+        "engine schema inject",
+    ),
+)
 @click.argument("name", required=False)
-@click.option("--write", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write all schemas there instead.")
+@click.option(
+    "--write", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write all schemas there instead."
+)
 def command(name: str | None, folder: Path | None) -> int:
     """Print a published JSON Schema, or list them.
 
     NAME is a kind of pack (manufacturer, derivation, library, overlay), machine, diagnostics, or a section. Editors
     complete and check packs with these; engine validate knows more.
-
-    \b
-    Examples:
-      engine schema
-      engine schema manufacturer
-      engine schema inject
     """
     files = schema_files()
     if folder is not None:

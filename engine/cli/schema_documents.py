@@ -137,7 +137,9 @@ def _diagnostics() -> Schema:
                 "summary": _closed(counts),
             }
         ),
-        "$defs": {"position": _closed({name: {"type": "integer", "minimum": 0} for name in ("line", "column", "offset")})},
+        "$defs": {
+            "position": _closed({name: {"type": "integer", "minimum": 0} for name in ("line", "column", "offset")})
+        },
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted, print_findings, wants_colour
 from engine.cli.packs import choose, rules_option
@@ -38,7 +39,14 @@ class _Tested:
         return f"{self.pack.kind} {self.pack.name}: {', '.join(parts)}"
 
 
-@click.command("test")
+@click.command(
+    "test",
+    cls=Command,
+    examples=(
+        "engine test",
+        "engine test rules/manufacturers --coverage",
+    ),
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--coverage", is_flag=True, help="Also fail on rules that no test makes fire, or shows silent.")
 @rules_option
@@ -46,18 +54,15 @@ def command(paths: tuple[str, ...], coverage: bool, rules: Path | None) -> int:
     """Run the tests inside packs.
 
     A PATH is a pack file, a folder that holds packs, or - for standard input; without one the shipped packs are tested.
-
-    \b
-    Examples:
-      engine test
-      engine test rules/manufacturers --coverage
     """
     chosen = choose(paths, rules)
     program, found = chosen.linked.program, chosen.linked.diagnostics
     if program is None or found.has_errors:
         print_findings(found.sorted(), "text", [counted(len(chosen.packs), "pack") + " not tested"])
         return Exit.FINDINGS
-    tested = [_run(program, pack, coverage=coverage) for pack in program.packs if (pack.kind, pack.name) in chosen.names]
+    tested = [
+        _run(program, pack, coverage=coverage) for pack in program.packs if (pack.kind, pack.name) in chosen.names
+    ]
     if not any(one.report.passed or one.report.failures for one in tested):
         click.echo("engine: nothing to test: no pack there has tests", err=True)
         return Exit.NOTHING

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted, fails, print_findings
 from engine.cli.packs import Chosen, choose, rules_option
@@ -17,7 +18,15 @@ from engine.lang.diagnostics import Diagnostics
 from engine.lang.oracle import matches_oracle
 
 
-@click.command("validate")
+@click.command(
+    "validate",
+    cls=Command,
+    examples=(
+        "engine validate",
+        "engine validate rules/manufacturers --fail-on warning",
+        "engine validate rules/derive/topology --format json",
+    ),
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print findings.")
 @click.option(
@@ -33,12 +42,6 @@ def command(paths: tuple[str, ...], form: str, fail_on: str, rules: Path | None)
 
     A PATH is a pack file, a folder that holds packs, or - for standard input; without one the shipped packs are checked.
     Packs are linked beside the shipped ones, so one maker's pack can be checked alone.
-
-    \b
-    Examples:
-      engine validate
-      engine validate rules/manufacturers --fail-on warning
-      engine validate rules/derive/topology --format json
     """
     chosen = choose(paths, rules)
     second_opinion(chosen)

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from engine.cli.command import Command
 from engine.cli.commands import PROGRAM
 
 DISTRIBUTION: Final = "engine-accelerators"
@@ -35,12 +36,11 @@ def _version() -> str:
         return "of unknown version"
 
 
-@click.command("version")
+@click.command(
+    "version",
+    cls=Command,
+    examples=("engine version",),
+)
 def command() -> None:
-    """Print the version of Engine.
-
-    \b
-    Examples:
-      engine version
-    """
+    """Print the version of Engine."""
     click.echo(version_text())

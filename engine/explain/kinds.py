@@ -60,7 +60,11 @@ def type_origins(made: Object, recording: Recording, chain: Chain) -> Iterator[O
     yield from _label_origins(made["spec"], name, recording)
     if fields.derived:
         yield InCode(("spec", "inactive"), "the admin switch, as the queue has it", _STATE_MACHINE)
-        yield InCode(("spec", "unitResources"), "the unit is kept as it was made: types are never changed", "engine/chain/types.py")
+        yield InCode(
+            ("spec", "unitResources"),
+            "the unit is kept as it was made: types are never changed",
+            "engine/chain/types.py",
+        )
     else:
         yield Given(("spec",), "the manifest, defaults filled in")
     for asked in recording.asked("entrance", _about("queue", name)):
@@ -70,7 +74,9 @@ def type_origins(made: Object, recording: Recording, chain: Chain) -> Iterator[O
     yield InCode(("status", "cpu"), "the CPU view: the queue's quota, and the largest node", "engine/domain/views.py")
     yield InCode(("status", "detail"), "facts of the flavors that feed the type", "engine/chain/queues.py")
     for view in ("accelerator", "acceleratorShared", "acceleratorSliced", "acceleratorPartitioned"):
-        yield InCode(("status", view), "the four views: cards counted by what they can still serve", "engine/domain/views.py")
+        yield InCode(
+            ("status", view), "the four views: cards counted by what they can still serve", "engine/domain/views.py"
+        )
 
 
 def queue_origins(made: Object, recording: Recording, chain: Chain) -> Iterator[Origin]:
@@ -91,7 +97,9 @@ def queue_origins(made: Object, recording: Recording, chain: Chain) -> Iterator[
     yield InCode(ANNOTATIONS, "the queue's state machine: its own memory", _STATE_MACHINE)
     yield InCode(("spec", "stopPolicy"), "the queue's state machine", _STATE_MACHINE)
     yield InCode(("spec", "admissionChecksStrategy"), "the queue's state machine", _STATE_MACHINE)
-    yield InCode(("spec", "resourceGroups"), "flavors in the order of their count, then name", "engine/domain/queue_plan.py")
+    yield InCode(
+        ("spec", "resourceGroups"), "flavors in the order of their count, then name", "engine/domain/queue_plan.py"
+    )
 
 
 def entrance_origins(made: Object, recording: Recording, _chain: Chain) -> Iterator[Origin]:

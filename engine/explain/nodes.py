@@ -18,7 +18,9 @@ _CAPACITY: Final = ("status", "capacity")
 _DEVICE_LABELS: Final = ("device-labels", "labels")
 
 
-def recorded_node(plan: NodePlan, program: Program, settings: Mapping[str, Any], managed_label: str | None) -> Recording:
+def recorded_node(
+    plan: NodePlan, program: Program, settings: Mapping[str, Any], managed_label: str | None
+) -> Recording:
     """The questions that planning this node asks."""
     recording = Recording(program)
     plan_node(plan.facts, recording, settings, managed_label=managed_label)
@@ -43,7 +45,9 @@ def node_origins(_made: Object, recording: Recording, plan: NodePlan) -> Iterato
     for asked in recording.asked("capacity"):
         yield FromRules(_CAPACITY, asked)
     yield Given(_CAPACITY, machine, facts.capacity)
-    yield InCode(_CAPACITY, "tokens: the cards counted under the names of section resources", "engine/chain/node_capacity.py")
+    yield InCode(
+        _CAPACITY, "tokens: the cards counted under the names of section resources", "engine/chain/node_capacity.py"
+    )
 
 
 def feature_origins(made: Object, recording: Recording, plan: NodePlan) -> Iterator[Origin]:
@@ -54,7 +58,9 @@ def feature_origins(made: Object, recording: Recording, plan: NodePlan) -> Itera
         yield InCode(at, "host facts in the format of NFD", "engine/worker/render/nodefeature.py")
         yield Given(("spec", "features"), machine)
     yield from _flat(at, recording, "worker-labels", *_DEVICE_LABELS)
-    yield InCode(("metadata",), "a NodeFeature is named after its node and its publisher", "engine/worker/render/nodefeature.py")
+    yield InCode(
+        ("metadata",), "a NodeFeature is named after its node and its publisher", "engine/worker/render/nodefeature.py"
+    )
     yield InCode(at, "labels of several groups put together", "engine/chain/node_questions.py")
 
 

@@ -86,7 +86,9 @@ def _same(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, (Mapping, list, tuple)) or isinstance(other, (Mapping, list, tuple)):
         return bool(_plain(one) == _plain(other))
-    return type(one) is type(other) and one == other or _amount(one) == _amount(other) is not None
+    if type(one) is type(other) and one == other:
+        return True
+    return _amount(one) is not None and bool(_amount(one) == _amount(other))
 
 
 def _plain(value: Any) -> Any:

@@ -20,8 +20,11 @@ OWN: Final = "pack"
 
 @dataclass(frozen=True, slots=True)
 class EffectiveValue:
-    """One value. `text` is as written; an empty list or map is `[]` or `{}`. `layer` is `pack`, `library <name>`,
-    `overlay <name> (<layer>)` or `override`."""
+    """One value.
+
+    Shape: `text` as written; an empty list or map is `[]` or `{}`. `layer` is `pack`, `library <name>`,
+    `overlay <name> (<layer>)` or `override`.
+    """
 
     path: str
     text: str

@@ -7,7 +7,8 @@ How rules fire is not known here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -37,13 +38,14 @@ class EmitBuilder:
     """Builds emits of one section.
 
     Shape: `whole` says that one rule alone gives the section's answer (`first`, `list`), so that it has to give every
-    required field; in a `merge` another rule may.
+    required field; in a `merge` another rule may. `on_key` is told every key of a map but those under `unowned` fields.
     """
 
     expressions: Expressions
     diagnostics: Diagnostics
     whole: bool
     on_key: Callable[[str | ir.Text, Place], None] | None = None
+    unowned: tuple[str, ...] = ()
 
     def shape(self, node: TreeNode, alternatives: tuple[Type, ...], scope: Scope) -> ir.Emit | None:
         """The emit of a rule."""
@@ -153,8 +155,20 @@ class EmitBuilder:
             )
         if self.on_key is not None and wanted.kind in (Kind.MAP, Kind.ANY):
             self.on_key(key, entry.key.place)
-        value = self.value(entry.value, element, scope, whole=whole, nullable=optional)
+        with self._unwatched(wanted, name):
+            value = self.value(entry.value, element, scope, whole=whole, nullable=optional)
         return None if value is None else ir.Entry(key, optional, value, name)
+
+    @contextmanager
+    def _unwatched(self, wanted: Type, name: str) -> Iterator[None]:
+        """Below a field whose keys are no keys of objects, `on_key` is told nothing."""
+        watched = self.on_key
+        if wanted.kind is Kind.OBJECT and name in self.unowned:
+            self.on_key = None
+        try:
+            yield
+        finally:
+            self.on_key = watched
 
     def _key(self, scalar: Scalar, text: str, scope: Scope) -> str | ir.Text | None:
         template = self._template(scalar, text)

@@ -7,7 +7,7 @@ nothing: that is `packbuild`'s.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -64,12 +64,8 @@ def prefixed(library: str, rule_id: str) -> str:
 
 def resolve(pack: Pack, libraries: Mapping[str, Pack], diagnostics: Diagnostics) -> tuple[Used, ...]:
     """The libraries a pack uses, in the order written. What is wrong is reported, and that library left out."""
-    entry = pack.spec.get("use")
     made: dict[str, Used] = {}
-    for item in entry.value.items if entry is not None and isinstance(entry.value, Seq) else ():
-        name = item.get("library") if isinstance(item, Map) else None
-        if not isinstance(item, Map) or not isinstance(name, Scalar):
-            continue
+    for item, name in _uses(pack):
         if name.text in made:
             diagnostics.error(
                 "RP601",
@@ -141,20 +137,24 @@ def mentioned(lets: Iterable[Entry], nodes: Iterable[Node]) -> tuple[Entry, ...]
     return tuple(entry for name, entry in by_name.items() if name in found)
 
 
-def warn_of_unused(libraries: Iterable[Pack], used: Iterable[Used], diagnostics: Diagnostics) -> None:
-    """Warn of libraries that no pack uses, and of lets of a library that nothing names."""
+def warn_of_unused(
+    libraries: Iterable[Pack], packs: Iterable[Pack], used: Iterable[Used], diagnostics: Diagnostics
+) -> None:
+    """Warn of libraries that no pack names in its `use`, and of lets of a library that nothing names."""
+    asked = {name.text for pack in packs for _, name in _uses(pack)}
     uses: dict[str, list[Used]] = {}
     for one in used:
         uses.setdefault(one.name, []).append(one)
     for library in libraries:
         mine = uses.get(library.name, [])
-        if not mine:
+        if library.name not in asked:
             diagnostics.warning(
                 "RP503",
                 f"library {library.name} is used by no pack",
                 library.place,
                 help=f"add `use: [{{library: {library.name}}}]` to a pack; its expressions are checked where it is used",
             )
+        if not mine:
             continue
         named_lets = {entry.key.text for entry in mentioned(mine[0].lets, (e.value for e in mine[0].rules.values()))}
         named_lets |= {name for one in mine for name in one.imported}
@@ -166,6 +166,15 @@ def warn_of_unused(libraries: Iterable[Pack], used: Iterable[Used], diagnostics:
                 diagnostics.warning(
                     "RP502", f"the let `{entry.key.text}` is named by nothing", entry.key.place, help="remove it"
                 )
+
+
+def _uses(pack: Pack) -> Iterator[tuple[Map, Scalar]]:
+    """Each entry of a pack's `use`, and the library's name in it."""
+    entry = pack.spec.get("use")
+    for item in entry.value.items if entry is not None and isinstance(entry.value, Seq) else ():
+        name = item.get("library") if isinstance(item, Map) else None
+        if isinstance(item, Map) and isinstance(name, Scalar):
+            yield item, name
 
 
 def _library(name: Scalar, libraries: Mapping[str, Pack], diagnostics: Diagnostics) -> Pack | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from engine.lang.diagnostics import Diagnostic, Diagnostics, Related
 from engine.lang.identity_clashes import report_clashes
 from engine.lang.library import LIBRARY, Used, resolve, warn_of_unused
-from engine.lang.overlay import OVERLAY, apply_overlays
+from engine.lang.overlay import OVERLAY, Overlay, apply_overlays, with_overlays
 from engine.lang.overrides import apply_overrides
 from engine.lang.packbuild import PackBuilder, node_place, setting_name
 from engine.lang.packs import Pack, PackFiles, gather
@@ -69,12 +69,13 @@ def link(
     mine = {_key(pack) for pack in packs}
     _add_context(packs, context, mine)
     applied = _only_overlays(gather(overlays, diagnostics), diagnostics)
-    waiting = [pack for pack in packs if pack.kind == OVERLAY and _key(pack) in mine]
-    _check_waiting(waiting, applied, packs, catalogue, diagnostics)
-    mine |= {_key(one.target) for one in apply_overlays(packs, applied, diagnostics)}
+    given = list(packs)
+    over = apply_overlays(packs, applied, diagnostics)
+    mine |= {_key(one.target) for one in over}
     mine |= {_key(pack) for pack in apply_overrides(packs, overrides, diagnostics)}
-    linker = _Linker(packs, mine, catalogue, diagnostics)
+    linker = _Linker(packs, mine, catalogue, diagnostics, over)
     linked = linker.run()
+    _check_waiting(given, mine, applied, catalogue, diagnostics)
     program = None if diagnostics.has_errors else Program(linked, vocabulary=catalogue.vocabulary)
     return Linked(program, diagnostics, packs, linker.expressions, linker.used)
 
@@ -85,10 +86,11 @@ def _key(pack: Pack) -> _Key:
 
 def _add_context(packs: list[Pack], context: Iterable[PackFiles], mine: set[_Key]) -> None:
     given = {name for pack in packs if pack.kind == Owner.DERIVATION for name in _section_names(pack)}
-    for pack in gather(context, Diagnostics()):
-        replaced = pack.kind == Owner.DERIVATION and given & set(_section_names(pack))
-        if _key(pack) not in mine and not replaced:
-            packs.append(pack)
+    packs.extend(
+        pack
+        for pack in gather(context, Diagnostics())
+        if _key(pack) not in mine and not (pack.kind == Owner.DERIVATION and given.intersection(_section_names(pack)))
+    )
 
 
 def _only_overlays(packs: list[Pack], diagnostics: Diagnostics) -> list[Pack]:
@@ -104,35 +106,43 @@ def _only_overlays(packs: list[Pack], diagnostics: Diagnostics) -> list[Pack]:
 
 
 def _check_waiting(
-    waiting: list[Pack], applied: list[Pack], packs: list[Pack], catalogue: Catalogue, diagnostics: Diagnostics
+    packs: list[Pack], mine: set[_Key], applied: list[Pack], catalogue: Catalogue, diagnostics: Diagnostics
 ) -> None:
     """Check each overlay that lies among the packs against its target, as if it were the only one."""
-    paths = {pack.place.source.path for pack in applied}
-    for overlay in waiting:
-        if overlay.place.source.path in paths:
+    paths = {path for pack in applied for path in pack.files}
+    known = {(one.code, one.message, one.place) for one in diagnostics}
+    for overlay in packs:
+        if overlay.kind != OVERLAY or _key(overlay) not in mine or overlay.files & paths:
             continue
         trial = [pack for pack in packs if pack.kind != OVERLAY]
         found = Diagnostics()
         made = apply_overlays(trial, [overlay], found)
-        diagnostics.extend(found)
-        if made and not found.has_errors:
-            changed = {_key(one.target) for one in made}
-            compiled = Diagnostics()
-            _Linker(trial, {_key(pack) for pack in trial}, catalogue, compiled).run(only=changed)
-            diagnostics.extend(one for one in compiled if one.file == overlay.place.source.path)
+        if not found.has_errors:
+            linker = _Linker(trial, {_key(pack) for pack in trial}, catalogue, found, made)
+            linker.run(only={_key(one.target) for one in made})
+        # What is wrong with the pack without the overlay is reported already.
+        diagnostics.extend(one for one in found if (one.code, one.message, one.place) not in known)
 
 
 class _Linker:
     """Links packs that overlays and overrides are already in. `mine` are those whose findings are reported."""
 
-    def __init__(self, packs: list[Pack], mine: set[_Key], catalogue: Catalogue, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        packs: list[Pack],
+        mine: set[_Key],
+        catalogue: Catalogue,
+        diagnostics: Diagnostics,
+        over: Iterable[Overlay],
+    ) -> None:
         self.packs = packs
         self.catalogue = catalogue
         self.diagnostics = diagnostics
         self.expressions: list[Expressions] = []
         self.used: dict[_Key, tuple[Used, ...]] = {}
         self._mine = mine
-        self._files = {id(pack.place.source) for pack in packs if _key(pack) in mine}
+        self._over = list(over)
+        self._files = {path for pack in packs if _key(pack) in mine for path in pack.files}
         self._homes: dict[str, tuple[Pack, Entry]] = {}
         self._libraries = {pack.name: pack for pack in packs if pack.kind == LIBRARY}
         self._reported: set[tuple[str, str, Place | None]] = set()
@@ -140,26 +150,26 @@ class _Linker:
     def run(self, only: set[_Key] | None = None) -> list[LinkedPack]:
         """The compiled packs, or only some of them."""
         shared = self._shared_blocks()
-        made: list[LinkedPack] = []
-        for pack in sorted(self.packs, key=_key):
-            if pack.kind in _LINKED_KINDS and (only is None or _key(pack) in only):
-                made.append(self._link(pack, shared))
+        chosen = [pack for pack in self.packs if pack.kind in _LINKED_KINDS and (only is None or _key(pack) in only)]
+        made = [self._link(pack, shared) for pack in sorted(chosen, key=_key)]
         if only is None:
             report_clashes(self.packs, self.diagnostics)
             libraries = [pack for pack in self._libraries.values() if _key(pack) in self._mine]
-            warn_of_unused(libraries, (one for used in self.used.values() for one in used), self.diagnostics)
+            used = [one for mine in self.used.values() for one in mine]
+            warn_of_unused(libraries, chosen, used, self.diagnostics)
         return made
 
     def _link(self, pack: Pack, shared: Mapping[str, Any]) -> LinkedPack:
         found = Diagnostics()
         used = self.used[_key(pack)] = resolve(pack, self._libraries, found)
         built = PackBuilder(pack, used, self.catalogue, shared, found, self._homes).build()
+        found = with_overlays(found, [one for one in self._over if _key(one.target) == _key(pack)])
         if _key(pack) in self._mine:
             self.expressions.extend(built.expressions)
             self._report(found)
             return built.pack
         # What is wrong in a library of ours is ours to report, whoever uses it.
-        ours = [one for one in found if one.place is not None and id(one.place.source) in self._files]
+        ours = [one for one in found if one.file in self._files]
         self._report(ours)
         others = Diagnostics(one for one in found if one not in ours)
         if others.has_errors:

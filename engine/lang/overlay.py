@@ -7,15 +7,16 @@ allowed; whether what comes out fits the catalogue is for linking to find.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
-from engine.lang.diagnostics import Diagnostics, Related, nearest
+from engine.lang.diagnostics import Diagnostic, Diagnostics, Related, nearest
 from engine.lang.library import covers
 from engine.lang.overlay_apply import Applier
 from engine.lang.overlay_changes import Change, changes_of
 from engine.lang.packs import Pack
+from engine.lang.source import Place
 from engine.lang.tree import Map, Scalar
 
 OVERLAY: Final = "Overlay"
@@ -31,7 +32,8 @@ class Overlay:
     layer: str
     target: Pack
     changes: tuple[Change, ...]
-    path: str
+    place: Place
+    files: frozenset[str]
 
     @property
     def label(self) -> str:
@@ -52,10 +54,20 @@ def apply_overlays(packs: list[Pack], overlays: Iterable[Pack], diagnostics: Dia
         at = next(number for number, pack in enumerate(packs) if pack is overlay.target)
         applier = changed.setdefault(at, Applier(overlay.target.copy(), diagnostics))
         applier.apply(overlay.changes, overlay.label)
-        applier.pack.origins[overlay.path] = overlay.label
+        applier.pack.origins.update(dict.fromkeys(overlay.files, overlay.label))
     for at, applier in changed.items():
-        packs[at] = applier.finish()
+        target, found = packs[at], Diagnostics()
+        packs[at] = applier.finish(found)
+        diagnostics.extend(with_overlays(found, [one for one in read if one.target is target]))
     return read
+
+
+def with_overlays(found: Iterable[Diagnostic], overlays: Iterable[Overlay]) -> Diagnostics:
+    """Findings in a changed pack: those outside the overlays' own text name the overlays too, which may be the cause."""
+    all_over = list(overlays)
+    over = tuple(Related(f"{one.label} is put over it", one.place) for one in all_over)
+    paths = {path for one in all_over for path in one.files}
+    return Diagnostics(one if one.file in paths else replace(one, related=(*one.related, *over)) for one in found)
 
 
 def read_overlay(overlay: Pack, packs: Iterable[Pack], diagnostics: Diagnostics) -> Overlay | None:
@@ -75,7 +87,8 @@ def read_overlay(overlay: Pack, packs: Iterable[Pack], diagnostics: Diagnostics)
         layer.value.text if layer is not None and isinstance(layer.value, Scalar) else "site",
         target,
         changes_of(overlay, diagnostics),
-        overlay.place.source.path,
+        overlay.place,
+        overlay.files,
     )
 
 

@@ -23,7 +23,20 @@ from engine.lang.tree import Entry, Map, Node, Scalar, Seq, Style, lookup, plain
 from engine.lang.tree_edit import Steps, inserted, leaf_rules, named, put, replaced, same_key
 
 BLOCKS: Final = (
-    "identity facts derived presets probes recover deploy driver tables constants tiers settings let sections".split()
+    "identity",
+    "facts",
+    "derived",
+    "presets",
+    "probes",
+    "recover",
+    "deploy",
+    "driver",
+    "tables",
+    "constants",
+    "tiers",
+    "settings",
+    "let",
+    "sections",
 )
 """Blocks that `set` reaches; `sections` only as `sections.<name>.owns` and `sections.<name>.let`."""
 
@@ -64,7 +77,7 @@ class Applier:
                 case Verb.REMOVE:
                     self._remove(change, label)
 
-    def finish(self) -> Pack:
+    def finish(self, diagnostics: Diagnostics) -> Pack:
         """The changed pack, its structure checked anew."""
         assert isinstance(self._root, Map)
         self.pack.spec = {entry.key.text: entry for entry in self._root.entries}
@@ -75,7 +88,7 @@ class Applier:
         except ValidationError as error:
             key = named("spec", _like(self.pack))
             root = Map((Entry(key, self._root),), self.pack.place.span, self.pack.place.source)
-            report(error, model, root, self._diagnostics)
+            report(error, model, root, diagnostics)
         return self.pack
 
     # what may not be changed

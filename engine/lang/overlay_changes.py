@@ -73,8 +73,10 @@ class Change:
 
 
 def changes_of(overlay: Pack, diagnostics: Diagnostics) -> tuple[Change, ...]:
-    """The changes in the order they are made: values first, then added rules, then removed ones (an added rule may stand
-    beside one that goes)."""
+    """The changes in the order they are made: values, added rules, removed ones.
+
+    An added rule may so stand beside one that goes.
+    """
     return (
         *_values(overlay, "params", Verb.PARAM, diagnostics),
         *_values(overlay, "set", Verb.SET, diagnostics),

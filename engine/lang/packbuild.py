@@ -143,20 +143,27 @@ class PackBuilder:
         if declared is None:
             return None
         imported, roots, reads = self._imported(entry, declared, roots)
-        builder = SectionBuilder(declared, self.named, roots, self.constants, self.diagnostics, self.ids, self.settings)
-        made = builder.build(entry.value)
-        self.expressions.append(builder.expressions)
+        is_own = entry in _sections_of(self.pack)
+        made = self._own(entry, declared, roots) if is_own else None
         joined = [self._of_library(one, declared, entry) for one in self.used if declared.name in one.rules]
+        fitting = [section for section in joined if section is not None]
+        if made is None and not is_own and fitting:
+            made = replace(fitting[0], lets=(), rules=())
         if made is None:
             return None
         if declared.combine is Combine.FIRST:
             self._report_unreachable(made, declared)
-        for section in joined:
-            if section is not None:
-                rules = (ir.Group(section.rules, lets=section.lets),) if section.lets else section.rules
-                made = replace(made, rules=(*made.rules, *rules))
-                reads |= set(section.reads)
+        for section in fitting:
+            rules = (ir.Group(section.rules, lets=section.lets),) if section.lets else section.rules
+            made = replace(made, rules=(*made.rules, *rules))
+            reads |= set(section.reads)
         return replace(made, lets=(*imported, *made.lets), reads=_shortest(reads | set(made.reads)))
+
+    def _own(self, entry: Entry, declared: Section, roots: Scope) -> ir.CompiledSection | None:
+        builder = SectionBuilder(declared, self.named, roots, self.constants, self.diagnostics, self.ids, self.settings)
+        made = builder.build(entry.value)
+        self.expressions.append(builder.expressions)
+        return made
 
     def _declared(self, entry: Entry) -> Section | None:
         name = entry.key.text
@@ -241,9 +248,9 @@ class PackBuilder:
         lets = mentioned(one.lets, [rules.value])
         if lets:
             parts.append(Entry(_key("let", rules.key), Map(lets, rules.key.span, rules.key.source)))
-        owns = entry.value.get("owns") if isinstance(entry.value, Map) else None
-        if owns is not None:
-            parts.append(Entry(_key("owns", rules.key), owns))
+        if entry in _sections_of(self.pack):  # without patterns there: the pack has been told
+            owns = entry.value.get("owns") if isinstance(entry.value, Map) else None
+            parts.append(Entry(_key("owns", rules.key), owns or Seq((), rules.key.span, rules.key.source)))
         mine = Diagnostics()
         constants = self._library_constants(one)
         builder = SectionBuilder(declared, self.named, _roots(constants), constants, mine, self.ids, self.settings)
@@ -267,8 +274,8 @@ class PackBuilder:
         return names
 
     def _report_unreachable(self, made: ir.CompiledSection, declared: Section) -> None:
-        sure = next((rule for rule in ir.leaves(made.rules) if rule.when is None and rule.for_each is None), None)
-        if sure is None or not _always(made.rules):
+        sure = _certain(made.rules)
+        if sure is None:
             return
         for one in self.used:
             if declared.name in one.rules:
@@ -281,11 +288,15 @@ class PackBuilder:
                 )
 
 
-def _always(rules: Iterable[ir.Rule | ir.Group]) -> bool:
-    return any(
-        rule.when is None and rule.for_each is None and (isinstance(rule, ir.Rule) or _always(rule.rules))
-        for rule in rules
-    )
+def _certain(rules: Iterable[ir.Rule | ir.Group]) -> ir.Rule | None:
+    """A rule that fires whatever the input is; None when there is none."""
+    for rule in rules:
+        if rule.when is not None or rule.for_each is not None:
+            continue
+        found = rule if isinstance(rule, ir.Rule) else _certain(rule.rules)
+        if found is not None:
+            return found
+    return None
 
 
 def _shortest(paths: set[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:

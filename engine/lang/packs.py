@@ -49,6 +49,11 @@ class Pack:
         return replace(self, spec=dict(self.spec), origins=dict(self.origins))
 
     @property
+    def files(self) -> frozenset[str]:
+        """The paths of the sources its spec stands in."""
+        return frozenset({self.place.source.path, *(entry.key.source.path for entry in self.spec.values())})
+
+    @property
     def root(self) -> Map:
         """The whole spec as one tree, without tests and bases."""
         return Map(tuple(self.spec.values()), self.place.span, self.place.source)

@@ -59,10 +59,14 @@ def known(entry: Entry, params: Mapping[str, Param], owner: str, owner_place: Pl
     fault = _fault(param, plain(entry.value))
     if fault is None:
         return True
-    code, message = fault
+    code, message, advice = fault
     place = entry.value.place if isinstance(entry.value, Scalar) else entry.key.place
     diagnostics.error(
-        code, f"the parameter `{name}` of {owner} {message}", place, related=(Related("declared here", param.place),)
+        code,
+        f"the parameter `{name}` of {owner} {message}",
+        place,
+        help=advice,
+        related=(Related("declared here", param.place),),
     )
     return False
 
@@ -88,14 +92,18 @@ def _type(value: Any) -> str:
     return _TYPES.get(type(value), _ANY)
 
 
-def _fault(param: Param, value: Any) -> tuple[str, str] | None:
+def _fault(param: Param, value: Any) -> tuple[str, str, str] | None:
     seen = _type(value)
     if param.type not in (_ANY, seen):
-        return "RP111", f"is of type {param.type}, got {'null' if value is None else seen}"
+        return (
+            "RP111",
+            f"is of type {param.type}, got {'null' if value is None else seen}",
+            f"give {'an' if param.type == 'integer' else 'a'} {param.type}",
+        )
     if param.allowed is not None and value not in param.allowed:
-        return "RP204", f"is one of {', '.join(str(one) for one in param.allowed)}, got {value}"
+        return "RP204", f"cannot be {value}", f"allowed: {', '.join(str(one) for one in param.allowed)}"
     if param.minimum is not None and value < param.minimum:
-        return "RP204", f"is at least {param.minimum}, got {value}"
+        return "RP204", f"cannot be {value}", f"the least is {param.minimum}"
     if param.maximum is not None and value > param.maximum:
-        return "RP204", f"is at most {param.maximum}, got {value}"
+        return "RP204", f"cannot be {value}", f"the most is {param.maximum}"
     return None

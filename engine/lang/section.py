@@ -37,7 +37,8 @@ class Section:
     Shape: `input` and `emit` in the notation of `engine.lang.types`; `@name` there is decided by the pack. `must`: one rule
     has to fire, and every field without `?` or default has to be there. `optional`: a pack may leave the section out.
     `runs` holds `N` (node), `W` (worker) or both. `refuses`: the rules of this section carry a `message`, which sees the
-    type named here as `answer` ("" when it sees none).
+    type named here as `answer` ("" when it sees none). `owns`: it emits keys of labels, annotations or resources, so that
+    packs say which keys are theirs; `unowned` are emit fields whose keys are none.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Section:
     settings: bool = False
     message: str | None = None
     owns: bool = False
+    unowned: tuple[str, ...] = ()
     memo: bool = True
 
     def input_type(self, named: Mapping[str, Type]) -> Type:

@@ -126,7 +126,14 @@ class SectionBuilder:
         self._owned = OwnedKeys.read(owns, self.constants, self.diagnostics)
         whole = self.declared.combine in (Combine.FIRST, Combine.LIST)
         on_key = self._owned.check if self._owned.patterns else None
-        self._emits = EmitBuilder(self._expressions, self.diagnostics, whole, on_key)
+        if self.declared.owns and owns is None:
+            self.diagnostics.error(
+                "RP202",
+                f"section {self.declared.name} emits keys of objects and does not say which are its own",
+                node.place,
+                help="add `owns:` with patterns of its keys, so that a stale one can be removed",
+            )
+        self._emits = EmitBuilder(self._expressions, self.diagnostics, whole, on_key, self.declared.unowned)
         scope = self.roots.child(self._inputs())
         made_lets, scope = self._lets(lets, scope)
         made = self._rules(rules, scope)

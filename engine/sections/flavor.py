@@ -29,6 +29,7 @@ SECTION: Final = Section(
     must=True,
     settings=True,
     owns=True,
+    unowned=("notes",),
     runs="W",
     once_per="flavor group",
     input=(

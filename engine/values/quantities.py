@@ -52,6 +52,7 @@ def quantity_mib(quantity: str) -> int:
     return int(parse_quantity(quantity) // BYTES_PER_MIB)
 
 
+@lru_cache(maxsize=4096)
 def canonical(value: int | str) -> str:
     """A quantity as Kubernetes prints it: 1600000 is `1600k`, 6400000 is `6400k`, `1024Mi` is `1Gi`.
 

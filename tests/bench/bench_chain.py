@@ -7,6 +7,7 @@ documents is not measured; it costs milliseconds a machine and has nothing to do
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import statistics
 import subprocess
@@ -28,6 +29,7 @@ SIZES = (100, 1_000, 10_000)
 KINDS_OF_CPU = 60
 RUNS = 5
 UNCHANGED_NODES = 1_000
+MAKER = "nvidia"
 
 MAX_GROWTH = 1.5
 MAX_MEMORY_MIB = 400
@@ -36,8 +38,9 @@ MAX_CHANGED_PERCENT = 1.0
 
 
 def shipped_program() -> NodeProgram:
-    """The packs that come with Engine, linked."""
-    linked = link(shipped_packs(), CATALOGUE)
+    """The packs that come with Engine, linked; of the makers only the one whose cards are planned."""
+    wanted = [pack for pack in shipped_packs() if "manufacturers" not in pack.name or pack.name.endswith(MAKER)]
+    linked = link(wanted, CATALOGUE)
     if linked.program is None:
         raise SystemExit("\n".join(f"{each.place}: {each.code} {each.message}" for each in linked.diagnostics.sorted()))
     return linked.program
@@ -65,7 +68,7 @@ def machine(number: int) -> NodeFacts:
         pci=(),
         libraries=(
             LibraryFacts(
-                "nvidia",
+                MAKER,
                 "580.159.03",
                 "13.0",
                 cards=(
@@ -97,19 +100,20 @@ def first_plan(program: NodeProgram, changes: Iterable[NodeSet]) -> Chain:
 
 
 def seconds(work: Callable[[], object], runs: int) -> float:
-    """The median time of some runs."""
+    """The median processor time of some runs: the chain never waits, so what else the machine does is left out."""
     taken = []
     for _ in range(runs):
-        start = time.perf_counter()
+        gc.collect()
+        start = time.process_time()
         work()
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     return statistics.median(taken)
 
 
 def peak_mib(nodes: int) -> float:
     """The most resident memory of a process that plans so many nodes: interpreter, program and facts included."""
     command = [sys.executable, "-m", "tests.bench.bench_chain", "--peak-of", str(nodes)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ourselves
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
@@ -163,16 +167,15 @@ def _second(program: NodeProgram, size: int, runs: int) -> list[tuple[str, bool]
     unchanged = seconds(lambda: chain.apply(again.pop()), runs) / first * 100
 
     changes = snapshot(size)
-    start = time.perf_counter()
+    start = time.process_time()
     chain = first_plan(program, changes)
-    whole = time.perf_counter() - start
+    whole = time.process_time() - start
     node = changes[size // 2].facts
     flips = [replace(node, capacity=dict(node.capacity) | {"cpu": str(8 + 8 * turn)}) for turn in range(runs)]
     changed = seconds(lambda: chain.apply([NodeSet(flips.pop())]), runs) / whole * 100
     return [
         (
-            f"an unchanged snapshot of {len(some)} nodes, equal but not the same: {unchanged:.2f} % of its first plan,"
-            f" at most {MAX_UNCHANGED_PERCENT} %",
+            f"{len(some)} unchanged nodes: {unchanged:.2f} % of their first plan, at most {MAX_UNCHANGED_PERCENT} %",
             unchanged <= MAX_UNCHANGED_PERCENT,
         ),
         (

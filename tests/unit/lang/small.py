@@ -16,7 +16,8 @@ INPUT = "item: {name: str, count: int, size?: int, ready: bool, kind?: 'big'|'sm
 SECTIONS = (
     Section("pick", Owner.DERIVATION, Combine.FIRST, INPUT, "{label: str, size?: int, grade: 'a'|'b' = 'a'}", "picks one"),
     Section("must-pick", Owner.DERIVATION, Combine.FIRST, INPUT, "{label: str}", "picks one, always", must=True),
-    Section("labels", Owner.DERIVATION, Combine.MERGE, INPUT, "map<str>", "labels", owns=True),
+    Section("labels", Owner.DERIVATION, Combine.MERGE, INPUT, "map<str>", "labels"),
+    Section("marks", Owner.DERIVATION, Combine.MERGE, INPUT, "{labels: map<str>, notes: map<str> = {}}", "marks", owns=True, unowned=("notes",)),
     Section("object", Owner.DERIVATION, Combine.MERGE, INPUT, "{name: str, more: {a?: str, b?: int}, list: str[] = []}", "object", must=True),
     Section("rows", Owner.DERIVATION, Combine.LIST, INPUT, "{id: str, permissions: str = 'rw'}", "a row each"),
     Section("total", Owner.DERIVATION, Combine.SUM, INPUT, "map<int>", "adds up"),

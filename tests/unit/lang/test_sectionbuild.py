@@ -99,6 +99,13 @@ def test_an_owns_pattern_may_hold_constants_only():
     assert codes(body) == ["RP320"]
 
 
+def test_a_section_that_emits_keys_of_objects_says_which_are_its_own():
+    assert codes(rule("marks", "        emit: {labels: {a: x}}\n")) == ["RP202"]
+    owned = "    marks:\n      owns: [a]\n      rules:\n        - id: it\n          emit: {labels: {a: x}, notes: {anything: x}}\n"
+    assert codes(owned) == []
+    assert codes(owned.replace("labels: {a:", "labels: {b:")) == ["RP523"]
+
+
 def test_budgets_name_the_limit():
     long = "item.name == '" + "x" * 2100 + "'"
     assert codes(rule("rows", f'        when: "{long}"\n        emit: {{id: x}}\n')) == ["RP810"]

@@ -1,0 +1,180 @@
+"""What is read of Kubernetes objects, as frozen structs. A field that nobody reads is not here and costs no memory.
+
+Two kinds of metadata: `Meta` for objects that are only looked at, and `OwnedMeta` for those we write by apply, which also
+keeps who owns which field. Specs of objects that we write are plain maps, complete, because they are compared with what is
+about to be written. Types of worker.gpustack.ai that others read field by field live in engine.api.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=False):
+    """Base of everything read: immutable, without cycles, so the garbage collector need not look."""
+
+
+class OwnerReference(Part):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class Meta(Part):
+    """metadata without managedFields: for a Node those are half of its size."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class ManagedFields(Part, rename={"fields": "fieldsV1"}):
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    fields: dict[str, Any] = {}
+
+
+class OwnedMeta(Meta):
+    """metadata with the fields each manager owns."""
+
+    managed_fields: tuple[ManagedFields, ...] = ()
+
+
+class Condition(Part):
+    type: str
+    status: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+    last_transition_time: str = ""
+
+
+class Object(Part):
+    """Anything with metadata."""
+
+    metadata: Meta
+
+
+class Owned(Part):
+    """An object that we write: everything but its status is compared before a write."""
+
+    metadata: OwnedMeta
+    spec: dict[str, Any] = {}
+    status: dict[str, Any] = {}
+
+
+class Data(Part):
+    """A ConfigMap or a Secret (whose values are base64)."""
+
+    metadata: OwnedMeta
+    data: dict[str, str] = {}
+
+
+class Taint(Part):
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Part):
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+
+class NodeCondition(Part):
+    """Without its heartbeat, which changes every few minutes and tells nothing."""
+
+    type: str
+    status: str = "Unknown"
+
+
+class NodeInfo(Part):
+    architecture: str = ""
+    operating_system: str = ""
+    kernel_version: str = ""
+
+
+class NodeStatus(Part):
+    capacity: dict[str, str] = {}
+    allocatable: dict[str, str] = {}
+    conditions: tuple[NodeCondition, ...] = ()
+    node_info: NodeInfo = NodeInfo()
+
+
+class Node(Part):
+    metadata: Meta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+class NamespaceStatus(Part):
+    phase: str = ""
+
+
+class Namespace(Part):
+    metadata: Meta
+    status: NamespaceStatus = NamespaceStatus()
+
+
+class PodSpec(Part):
+    node_name: str = ""
+
+
+class PodStatus(Part):
+    phase: str = ""
+
+
+class Pod(Part):
+    metadata: Meta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class LeaseSpec(Part):
+    holder_identity: str = ""
+    lease_duration_seconds: int = 0
+    lease_transitions: int = 0
+    acquire_time: str = ""
+    renew_time: str = ""
+
+
+class Lease(Part):
+    metadata: Meta
+    spec: LeaseSpec = LeaseSpec()
+
+
+class EventSeries(Part):
+    count: int = 0
+    last_observed_time: str = ""
+
+
+class Event(Part):
+    metadata: Meta
+    reason: str = ""
+    note: str = ""
+    type: str = ""
+    action: str = ""
+    reporting_controller: str = ""
+    series: EventSeries | None = None
+
+
+class Broken(Part):
+    """An object that its struct cannot hold: who it is, and what is wrong with it."""
+
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+    why: str = ""

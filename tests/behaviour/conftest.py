@@ -1,0 +1,14 @@
+"""Every behaviour test starts at the top of the checkout, as examples do, and without colours or debugging."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.behaviour.running import TOP
+
+
+@pytest.fixture(autouse=True)
+def _at_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    monkeypatch.delenv("ENGINE_DEBUG", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
