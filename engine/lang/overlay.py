@@ -17,7 +17,7 @@ from engine.lang.overlay_apply import Applier
 from engine.lang.overlay_changes import Change, changes_of
 from engine.lang.packs import Pack
 from engine.lang.source import Place
-from engine.lang.tree import Map, Scalar
+from engine.lang.tree import Scalar
 
 OVERLAY: Final = "Overlay"
 LAYERS: Final = ("distro", "site", "emergency")
@@ -72,19 +72,15 @@ def with_overlays(found: Iterable[Diagnostic], overlays: Iterable[Overlay]) -> D
 
 def read_overlay(overlay: Pack, packs: Iterable[Pack], diagnostics: Diagnostics) -> Overlay | None:
     """An overlay with its target; None, and an error, when the target is not there or of another version."""
-    block = overlay.spec.get("target")
-    if block is None or not isinstance(block.value, Map):
-        return None  # the model has reported it
-    name, kind = block.value.get("pack"), block.value.get("kind")
-    layer = overlay.spec.get("layer")
-    if not isinstance(name, Scalar):
-        return None
+    root = overlay.root
+    name, kind, layer = root.path(("target", "pack")), root.path(("target", "kind")), root.get("layer")
+    assert isinstance(name, Scalar)  # the model requires it
     target = _target(name, kind, [pack for pack in packs if pack.kind != OVERLAY], diagnostics)
-    if target is None or not covers(block.value.get("version"), target, diagnostics):
+    if target is None or not covers(root.path(("target", "version")), target, diagnostics):
         return None
     return Overlay(
         overlay.name,
-        layer.value.text if layer is not None and isinstance(layer.value, Scalar) else "site",
+        layer.text if isinstance(layer, Scalar) else "site",
         target,
         changes_of(overlay, diagnostics),
         overlay.place,

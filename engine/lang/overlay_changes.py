@@ -97,8 +97,8 @@ def _values(overlay: Pack, block: str, verb: Verb, diagnostics: Diagnostics) -> 
 def _replacements(overlay: Pack, diagnostics: Diagnostics) -> Iterator[Change]:
     for item in _items(overlay, "replace"):
         address, values = item.get("rule"), item.get("set")
-        if not isinstance(address, Scalar) or not isinstance(values, Map):
-            continue
+        assert isinstance(address, Scalar)  # the model requires both
+        assert isinstance(values, Map)
         section, _, rule = address.text.partition("/")
         for one in values.entries:
             path = _path(one, diagnostics)
@@ -109,8 +109,8 @@ def _replacements(overlay: Pack, diagnostics: Diagnostics) -> Iterator[Change]:
 def _additions(overlay: Pack) -> Iterator[Change]:
     for item in _items(overlay, "add"):
         section, rule = item.get("section"), item.get("rule")
-        if not isinstance(section, Scalar) or not isinstance(rule, Map):
-            continue
+        assert isinstance(section, Scalar)  # the model requires both
+        assert isinstance(rule, Map)
         before, after, owns = item.get("before"), item.get("after"), item.get("owns")
         ids = tuple(rule_id.text for _, _, rule_id in leaf_rules(Seq((rule,), rule.span, rule.source)))
         yield Change(

@@ -25,6 +25,8 @@ VARIABLE: Final = re.compile(
 
 LAYER: Final = "override"
 
+_FIRST: Final = "GPUSTACK_"
+
 _PCI: Final = re.compile(r"(?:(?P<kind>[0-9a-fA-F]{2,6})_)?(?P<vendor>[0-9a-fA-F]{4})")
 _RESOURCE: Final = re.compile(r"(?P<text>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
 _RUNTIME: Final = re.compile(r"(?P<text>[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)")
@@ -40,7 +42,7 @@ _WANTED: Final = {
 
 def variable_prefix(maker: str) -> str:
     """What a maker's variables begin with: `GPUSTACK_ACME_`."""
-    return f"GPUSTACK_{maker.upper().replace('-', '_')}_"
+    return f"{_FIRST}{maker.upper().replace('-', '_')}_"
 
 
 def apply_overrides(packs: list[Pack], overrides: Mapping[str, str], diagnostics: Diagnostics) -> list[Pack]:
@@ -54,7 +56,7 @@ def apply_overrides(packs: list[Pack], overrides: Mapping[str, str], diagnostics
         found, value = VARIABLE.fullmatch(name), overrides[name].strip()
         if found is None or not value:
             continue
-        prefix = f"GPUSTACK_{found.group('maker')}_"
+        prefix = f"{_FIRST}{found.group('maker')}_"
         if prefix not in makers:
             _report_no_maker(name, prefix, makers, diagnostics)
             continue
@@ -67,12 +69,13 @@ def apply_overrides(packs: list[Pack], overrides: Mapping[str, str], diagnostics
 
 def _report_no_maker(name: str, prefix: str, makers: Mapping[str, int], diagnostics: Diagnostics) -> None:
     # Not an error: every agent gets the variables of all makers, and knows only its own.
-    meant = nearest(prefix, makers)
+    words = {known.removeprefix(_FIRST).removesuffix("_"): known for known in makers}
+    meant = nearest(prefix.removeprefix(_FIRST).removesuffix("_"), words)
     diagnostics.warning(
         "RP610",
         f"{name} is about a maker that has no pack here",
         path=name,
-        help=f"did you mean {name.replace(prefix, meant)}?" if meant else "remove it, or add the maker's pack",
+        help=f"did you mean {name.replace(prefix, words[meant])}?" if meant else "remove it, or add the maker's pack",
     )
 
 

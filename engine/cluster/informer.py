@@ -1,0 +1,191 @@
+"""Keeps a cache equal to the server: list, watch, resume, list again when the server has forgotten.
+
+Every failure ends in a growing, jittered wait, so there is no hot loop on 500, 401, 410 or a server that closes at once. One
+object that cannot be read is reported and skipped; the others go on. Handlers run in the loop and must not block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic
+
+from engine.cluster.cache import Cache
+from engine.cluster.caller import retry_after
+from engine.cluster.client import EVERYTHING, PAGE, Client, Selection
+from engine.cluster.decode import WatchEvent
+from engine.cluster.errors import ClusterError, Gone
+from engine.cluster.objects import Broken
+from engine.cluster.resources import ObjectKey, Resource, T, key_of
+from engine.cluster.retry import Backoff
+
+Handler = Callable[[T | None, T | None], None]
+"""Told of a change: (before, after); None before an object is there and after it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something to log and count; the informer has dealt with it."""
+
+    resource: str
+    what: str
+    error: Exception | None = None
+    broken: Broken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InformerSettings:
+    """Times. A cache equals the server within 5 s of recovery, so the cap stays below that with room for the list."""
+
+    watch_seconds: int = 300
+    idle_seconds: float = 120.0
+    healthy_seconds: float = 5.0
+    backoff_base_seconds: float = 0.2
+    backoff_cap_seconds: float = 3.0
+    page: int = PAGE
+
+
+class Informer(Generic[T]):
+    """One kind. Counters: `lists` and `watches` begun."""
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[T],
+        selection: Selection = EVERYTHING,
+        *,
+        settings: InformerSettings = InformerSettings(),
+        report: Callable[[Trouble], None] = lambda _: None,
+    ) -> None:
+        self.resource = resource
+        self.cache: Cache[T] = Cache()
+        self.lists = 0
+        self.watches = 0
+        self._client = client
+        self._selection = selection
+        self._settings = settings
+        self._report = report
+        self._handlers: list[Handler[T]] = []
+        self._version: str | None = None
+        self._synced = asyncio.Event()
+        self._backoff = Backoff(
+            client.chance, base_seconds=settings.backoff_base_seconds, cap_seconds=settings.backoff_cap_seconds
+        )
+
+    @property
+    def has_synced(self) -> bool:
+        """One whole list has been seen."""
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        """Returns once `has_synced`."""
+        await self._synced.wait()
+
+    def add_handler(self, handler: Handler[T]) -> None:
+        """Told of everything here already, then of every change."""
+        self._handlers.append(handler)
+        for thing in self.cache:
+            self._call(handler, None, thing)
+
+    async def run(self) -> None:
+        """Never returns; cancel it."""
+        while True:
+            wanted_seconds: float | None = None
+            try:
+                if self._version is None:
+                    await self._list()
+                await self._watch()
+            except Gone:
+                self._version = None
+            except ClusterError as error:
+                self._report(Trouble(str(self.resource), "lost touch with the API server", error))
+                wanted_seconds = retry_after(error)
+            await self._client.clock.sleep(self._backoff.next_seconds(wanted_seconds))
+
+    async def _list(self) -> None:
+        self.lists += 1
+        seen: set[ObjectKey] = set()
+        version = ""
+        # Gone in the middle ends here and begins anew after a wait; what was already taken over stays true.
+        async with contextlib.aclosing(
+            self._client.pages(self.resource, self._selection, limit=self._settings.page)
+        ) as pages:
+            async for page in pages:
+                for thing in page.items:
+                    seen.add(key_of(thing))
+                    self._put(thing)
+                for broken in page.broken:
+                    seen.add(ObjectKey(broken.namespace, broken.name))
+                    self._put_broken(broken)
+                version = page.resource_version
+                await asyncio.sleep(0)
+        for key in self.cache.keys():  # noqa: SIM118 - a sorted copy, not a dictionary
+            if key not in seen:
+                self._remove(key)
+        for key in [key for key in self.cache.broken if key not in seen]:
+            del self.cache.broken[key]
+        self._version = version
+        self._synced.set()
+
+    async def _watch(self) -> None:
+        assert self._version is not None
+        self.watches += 1
+        clock = self._client.clock
+        began = clock.monotonic()
+        # Watches of many processes must not end at the same moment.
+        seconds = int(self._settings.watch_seconds * (1 + self._client.chance()))
+        stream = self._client.watch(
+            self.resource,
+            self._selection,
+            resource_version=self._version,
+            timeout_seconds=seconds,
+            idle_seconds=self._settings.idle_seconds,
+        )
+        try:
+            async with contextlib.aclosing(stream) as events:
+                async for event in events:
+                    self._take(event)
+        finally:
+            if clock.monotonic() - began >= self._settings.healthy_seconds:
+                self._backoff.reset()
+
+    def _take(self, event: WatchEvent[T]) -> None:
+        if event.broken is not None:
+            key = ObjectKey(event.broken.namespace, event.broken.name)
+            if event.kind == "DELETED":
+                self._remove(key)
+            else:
+                self._put_broken(event.broken)
+        elif event.thing is not None and event.kind == "DELETED":
+            self._remove(key_of(event.thing))
+        elif event.thing is not None:
+            self._put(event.thing)
+        if event.resource_version and event.resource_version != self._version:
+            self._version = event.resource_version
+            self._backoff.reset()
+
+    def _put(self, thing: T) -> None:
+        before = self.cache.put(thing)
+        if before is None or before.metadata.resource_version != thing.metadata.resource_version:
+            self._tell(before, thing)
+
+    def _put_broken(self, broken: Broken) -> None:
+        self.cache.broken[ObjectKey(broken.namespace, broken.name)] = broken
+        self._report(Trouble(str(self.resource), "an object cannot be read", broken=broken))
+
+    def _remove(self, key: ObjectKey) -> None:
+        before = self.cache.remove(key)
+        if before is not None:
+            self._tell(before, None)
+
+    def _tell(self, before: T | None, after: T | None) -> None:
+        for handler in self._handlers:
+            self._call(handler, before, after)
+
+    def _call(self, handler: Handler[T], before: T | None, after: T | None) -> None:
+        try:
+            handler(before, after)
+        except Exception as error:  # noqa: BLE001 - one handler's fault is not the cache's
+            self._report(Trouble(str(self.resource), "a handler failed", error))

@@ -1,0 +1,189 @@
+"""The tests of one pack, made ready to be run again and again against changed rules.
+
+Runs only those that come near a change: a rule that no evaluation of a test looked at cannot change its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.errors import InputError
+from engine.lang import ir
+from engine.lang.evaluate import SectionEvaluator
+from engine.lang.observe import Observer
+from engine.lang.packtest import Joint, Scenario
+from engine.lang.packtest_cases import Case, expand
+from engine.lang.packtest_inputs import filled_settings, pack_types
+from engine.lang.packtest_verdict import Ran, ran_as, verdict
+from engine.lang.program import LinkedPack, Program
+from engine.lang.section import Catalogue, Owner, Section
+from engine.lang.types import Type, parse_shape
+
+
+class TrialProgram(Program):
+    """A program in which one section at a time is exchanged."""
+
+    def __init__(self, packs: Iterable[LinkedPack], *, vocabulary: str) -> None:
+        super().__init__(packs, vocabulary=vocabulary)
+        self._held: tuple[tuple[str, str], SectionEvaluator | None] | None = None
+
+    def exchange(self, section: str, maker: str | None, evaluator: SectionEvaluator) -> None:
+        """Answer with another evaluator until `restore`."""
+        key = (section, maker or "")
+        self._held = (key, self._evaluators.get(key))
+        self._evaluators[key] = evaluator
+
+    def restore(self) -> None:
+        """Answer as linked again."""
+        if self._held is None:
+            return
+        key, evaluator = self._held
+        self._held = None
+        if evaluator is None:
+            del self._evaluators[key]
+        else:
+            self._evaluators[key] = evaluator
+
+    def with_pack(self, pack: LinkedPack) -> TrialProgram:
+        """The program with another version of one pack whose sections are the same."""
+        others = [one for one in self.packs if (one.kind, one.name) != (pack.kind, pack.name)]
+        made = TrialProgram([*others, pack], vocabulary=self.vocabulary)
+        made._evaluators = dict(self._evaluators)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One case of a pack's tests, its input complete.
+
+    Shape: `reached` are the rules (section and id) that its evaluation looked at, `fired` those among them that fired;
+    `whole` that it may depend on more than them, because it ended in "could not tell".
+    """
+
+    case: Case
+    sections: tuple[str, ...]
+    inputs: Mapping[str, Any]
+    scenario: Scenario | None
+    section: Section | None
+    shapes: tuple[Type, ...]
+    reached: frozenset[tuple[str, str]] = frozenset()
+    fired: frozenset[tuple[str, str]] = frozenset()
+    whole: bool = False
+
+    def passes(self, program: Program, maker: str | None, observer: Observer | None = None) -> bool:
+        """Whether the case passes with that program."""
+        try:
+            return verdict(self.case, self._run(program, maker, observer), self.shapes) is None
+        except InputError:
+            return False
+
+    def _run(self, program: Program, maker: str | None, observer: Observer | None) -> Ran:
+        if self.scenario is not None:
+            return self.scenario.run(program, maker or "", self.inputs, observer or _NOBODY)
+        assert self.section is not None
+        return ran_as(program.evaluate(self.section.name, self.inputs, maker, observer=observer), self.section)
+
+
+class Trials:
+    """All cases of one pack that pass with its rules as they are."""
+
+    def __init__(self, program: TrialProgram, pack: LinkedPack, catalogue: Catalogue, joint: Joint) -> None:
+        self.pack = pack
+        self.maker = pack.name if pack.kind == Owner.MANUFACTURER else None
+        self._program, self._catalogue, self._joint = program, catalogue, joint
+        self._named = pack_types(pack, catalogue)
+        self._trials = [made for made in self._all() if made is not None]
+
+    def near(self, section: str, rules: Sequence[str]) -> list[Trial]:
+        """The cases that a change of some rules of a section may fail, those in which one fired first.
+
+        Shape: no rules means the whole section.
+        """
+        keys = {(section, rule) for rule in rules}
+        found = [
+            one
+            for one in self._trials
+            if section in one.sections and (one.whole or not keys or not keys.isdisjoint(one.reached))
+        ]
+        return sorted(found, key=lambda one: keys.isdisjoint(one.fired))
+
+    def of_sections(self, sections: Iterable[str]) -> list[Trial]:
+        """The cases that evaluate any of some sections."""
+        wanted = set(sections)
+        return [one for one in self._trials if not wanted.isdisjoint(one.sections)]
+
+    def _all(self) -> Iterator[Trial | None]:
+        for test in self.pack.tests:
+            try:
+                cases = list(expand(test, self.pack.bases))
+            except InputError:
+                continue
+            for case in cases:
+                yield self._trial(case)
+
+    def _trial(self, case: Case) -> Trial | None:
+        scenario = self._joint.scenarios.get(case.section)
+        section = self._catalogue.section(case.section)
+        try:
+            made = self._ready(case, scenario, section)
+        except InputError:
+            return None
+        seen = _Seen()
+        if made is None or not made.passes(self._program, self.maker, seen):
+            return None
+        whole = case.unknown is not None
+        return replace(made, reached=frozenset(seen.reached), fired=frozenset(seen.fired), whole=whole)
+
+    def _ready(self, case: Case, scenario: Scenario | None, section: Section | None) -> Trial | None:
+        if scenario is not None:
+            shapes = parse_shape(scenario.emit, self._named)
+            return Trial(case, scenario.covers, case.given, scenario, None, shapes)
+        if section is None:
+            return None
+        given = case.given
+        if section.settings:
+            settings = filled_settings(self._program.block("settings"), given.get("settings") or {})
+            given = {**given, "settings": settings}
+        if not self._pack_has(section.name):
+            return None
+        return Trial(case, (section.name,), given, None, section, section.emit_types(self._named))
+
+    def _pack_has(self, section: str) -> bool:
+        return section in self.pack.sections
+
+    def ready(self, trial: Trial, program: Program) -> Trial:
+        """A case with its input completed for a program (what a pack derives is computed while it runs)."""
+        if trial.section is None:
+            return trial
+        return replace(trial, inputs=self._joint.ready(program, trial.section.name, self.maker, trial.inputs))
+
+
+class _Seen:
+    """An observer that remembers which rules were looked at, and which fired."""
+
+    def __init__(self) -> None:
+        self.reached: set[tuple[str, str]] = set()
+        self.fired: set[tuple[str, str]] = set()
+
+    def rule_fired(self, section: str, rule_id: str) -> None:
+        self.reached.add((section, rule_id))
+        self.fired.add((section, rule_id))
+
+    def rule_silent(self, section: str, rule_id: str) -> None:
+        self.reached.add((section, rule_id))
+
+    def items(self, section: str, rule_id: str, count: int) -> None:  # noqa: ARG002 - the observer's protocol
+        self.reached.add((section, rule_id))
+
+    def optional_key(self, section: str, rule_id: str, path: str, *, present: bool) -> None:
+        """Nothing to remember: which keys were there is coverage's business."""
+
+
+_NOBODY = _Seen()
+
+
+def changed_pack(pack: LinkedPack, scope: str, lets: tuple[ir.Let, ...]) -> LinkedPack:
+    """A pack with other derived values in one scope."""
+    return replace(pack, derived={**pack.derived, scope: lets})
