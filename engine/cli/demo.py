@@ -17,7 +17,7 @@ from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.kinds import parse_kinds
 from engine.cli.layout import table_text
-from engine.cli.packs import rules_option, shipped_program
+from engine.cli.packs import Rules, rules_options, shipped_program
 from engine.cli.planning import Options, planned
 from engine.cli.snapshot import read_snapshot
 from engine.errors import InputError
@@ -62,8 +62,8 @@ STEPS: Final = (
     cls=Command,
     examples=("engine demo",),
 )
-@rules_option
-def command(rules: Path | None) -> int:
+@rules_options
+def command(rules: Rules) -> int:
     """Plan a recorded four-node cluster, step by step.
 
     Steps are numbered as in the walkthrough they were recorded from; those between need Pods.

@@ -83,6 +83,6 @@ def _is_plain(text: str) -> bool:
 def _quoted(text: str) -> str:
     """In double quotes: JSON's escapes are YAML's, and what a terminal would act on is escaped too."""
     return "".join(
-        c if c.isprintable() else f"\\U{ord(c):08x}" if ord(c) > 0x7F else c
+        c if c.isprintable() else f"\\U{ord(c):08x}" if ord(c) >= 0x7F else c
         for c in json.dumps(text, ensure_ascii=False)
     )

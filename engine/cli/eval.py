@@ -6,7 +6,6 @@ The answer is the program's; `--explain` adds the rules' places and the values t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_text
 from engine.cli.exits import Exit
 from engine.cli.inputs import read_input
-from engine.cli.packs import rules_option, shipped_program
+from engine.cli.packs import Rules, rules_options, shipped_program
 from engine.errors import InputError, UsageError
 from engine.explain.reads import read_value
 from engine.lang import ir
@@ -52,8 +51,8 @@ from engine.sections.packtests import JOINT
     show_default=True,
     help="How to print.",
 )
-@rules_option
-def command(section: str, path: str, maker: str | None, explained: bool, form: str, rules: Path | None) -> int:
+@rules_options
+def command(section: str, path: str, maker: str | None, explained: bool, form: str, rules: Rules) -> int:
     """Evaluate one section for one input.
 
     Settings that the input leaves out have their defaults. SECTION may also be `allocation`, which runs a maker's guards,

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 
@@ -42,7 +42,7 @@ def guarded(run: Callable[[], Any]) -> int:
     debug = bool(os.environ.get(DEBUG_VARIABLE))
     try:
         code = run()
-        sys.stdout.flush()
+        _flush(sys.stdout)
         return int(code or Exit.CLEAN)
     except (ClosedPipeError, BrokenPipeError):
         _let_go_of_output()
@@ -62,6 +62,11 @@ def guarded(run: Callable[[], Any]) -> int:
             traceback.print_exc()
         _say(f"internal error: {_shown(error)}; {_how_to_report(debug=debug)}")
         return Exit.INTERNAL
+
+
+def _flush(stream: TextIO | None) -> None:
+    if stream is not None:  # as after `>&-`
+        stream.flush()
 
 
 def _say(text: str) -> None:

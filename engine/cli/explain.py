@@ -6,7 +6,6 @@ Plans the same files as `engine plan` with a program that remembers what it was 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_text
 from engine.cli.exits import Exit
 from engine.cli.kinds import Kind, kind_of
-from engine.cli.packs import rules_option, shipped_program
+from engine.cli.packs import Rules, rules_options, shipped_program
 from engine.cli.planning import Options, planned, planning_options, print_notes
 from engine.cli.snapshot import read_snapshot
 from engine.errors import UsageError
@@ -47,7 +46,7 @@ from engine.lang.diagnostics import nearest
     help="How to print.",
 )
 @planning_options
-@rules_option
+@rules_options
 def command(
     target: str,
     paths: tuple[str, ...],
@@ -57,7 +56,7 @@ def command(
     unmanaged: tuple[str, ...],
     namespaces: tuple[str, ...],
     from_empty: bool,
-    rules: Path | None,
+    rules: Rules,
 ) -> int:
     """Say which rule made a field of a planned object, and from what.
 

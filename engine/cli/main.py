@@ -10,6 +10,7 @@ import sys
 
 from engine.cli.commands import PROGRAM, overview
 
+INTERRUPTED = 130  # what shells give a program that was interrupted
 COMPLETION_VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
 
@@ -17,9 +18,12 @@ def main() -> None:
     """Run the command line; never returns."""
     if sys.argv[1:] in ([], ["--help"], ["-h"]) and COMPLETION_VARIABLE not in os.environ:
         sys.exit(_print_overview())
-    from engine.cli.group import cli
+    try:
+        from engine.cli.group import cli
 
-    cli()
+        cli()
+    except KeyboardInterrupt:  # while importing: the group itself answers interrupts
+        sys.exit(INTERRUPTED)
 
 
 def _print_overview() -> int:

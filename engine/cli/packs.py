@@ -5,18 +5,20 @@ The only place where commands read packs. What is found wrong in them is the lan
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final
 
 import click
 
 from engine.errors import InputError, UsageError
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.limits import MAX_PACK_BYTES
-from engine.lang.link import Linked, link
+from engine.lang.linking import Linked, link
 from engine.lang.packs import Pack, PackFiles
 from engine.lang.program import Program
 from engine.lang.render import render_text
@@ -26,17 +28,34 @@ from engine.sections.catalog import CATALOGUE
 
 STDIN: Final = "-"
 
-_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
+OVERRIDE_PREFIX: Final = "GPUSTACK_"
+"""Of the variables that override identities: the same ones that the services take. Source: design, identity overrides."""
 
 
-def rules_option(function: _Decorated) -> _Decorated:
-    """The option `--rules` that most commands have."""
-    return click.option(
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The packs that stand in the background: `--rules` instead of the shipped ones, and `--overlay`s over them."""
+
+    folder: Path | None = None
+    overlays: tuple[str, ...] = ()
+
+
+def rules_options(function: Callable[..., int]) -> Callable[..., int]:
+    """The options `--rules` and `--overlay` that most commands have; the command gets them as one `rules`."""
+
+    @click.option(
         "--rules",
+        "folder",
         type=click.Path(path_type=Path),
         metavar="DIR",
         help="Packs to use instead of the shipped ones.",
-    )(function)
+    )
+    @click.option("--overlay", "overlays", multiple=True, metavar="FILE", help="An Overlay to put over the packs.")
+    @wraps(function)
+    def with_rules(folder: Path | None, overlays: tuple[str, ...], **others: Any) -> int:
+        return function(rules=Rules(folder, overlays), **others)
+
+    return with_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +71,36 @@ class Chosen:
         return frozenset((pack.kind, pack.name) for pack in self.packs)
 
 
-def choose(paths: Sequence[str], rules: Path | None) -> Chosen:
+def choose(paths: Sequence[str], rules: Rules, *, overrides: Mapping[str, str] | None = None) -> Chosen:
     """The packs that paths name (all shipped ones when there is none), linked beside the shipped ones or `--rules`.
 
     Raises: InputError: a path that is not there or cannot be read.
     """
     reading = Diagnostics()
-    files = _files(paths or [str(rules or _near(shipped_rules()))], reading)
+    files = _files(paths or [str(rules.folder or _near(shipped_rules()))], reading)
     context: Iterable[PackFiles] = ()
     if paths:
-        context = shipped_packs() if rules is None else find_packs([rules], Diagnostics())
-    linked = link(files, CATALOGUE, context=context)
+        context = shipped_packs() if rules.folder is None else find_packs([rules.folder], Diagnostics())
+    overlays = _files(rules.overlays, reading)
+    linked = link(files, CATALOGUE, context=context, overlays=overlays, overrides=overrides or {})
     linked.diagnostics.extend(reading)
     mine = {id(source) for group in files for source in group.sources}
     return Chosen(linked, tuple(pack for pack in linked.packs if id(pack.place.source) in mine))
 
 
-def shipped_program(rules: Path | None) -> Program:
-    """The program of the shipped packs, or of `--rules`.
+def shipped_program(rules: Rules) -> Program:
+    """The program of the shipped packs, or of `--rules`, with overlays and the environment's identity overrides.
 
     Raises: InputError: they do not link; the findings are printed to standard error.
     """
-    chosen = choose([], rules)
+    overrides = {name: value for name, value in os.environ.items() if name.startswith(OVERRIDE_PREFIX)}
+    chosen = choose([], rules, overrides=overrides)
     if chosen.linked.program is None or chosen.linked.diagnostics.has_errors:
         click.echo(render_text(chosen.linked.diagnostics.sorted()), err=True, nl=False)
-        where = rules or "the shipped rules"
-        raise InputError(f"the packs of {where} do not link", remedy=f"see engine validate {rules or ''}".rstrip())
+        where = rules.folder or "the shipped rules"
+        raise InputError(f"the packs of {where} do not link", remedy="mend what is reported above")
     if not chosen.packs:
-        raise InputError(f"there is no pack in {rules}", remedy="give a folder that holds packs")
+        raise InputError(f"there is no pack in {rules.folder}", remedy="give a folder that holds packs")
     return chosen.linked.program
 
 

@@ -6,7 +6,6 @@ Calls the worker's own functions; nothing is decided here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,7 @@ from engine.cli.documents import json_text, yaml_stream
 from engine.cli.exits import Exit
 from engine.cli.kinds import DEFAULT, Kind, parse_kinds
 from engine.cli.layout import several, table_text
-from engine.cli.packs import rules_option, shipped_program
+from engine.cli.packs import Rules, rules_options, shipped_program
 from engine.cli.planning import Options, planned, planning_options, print_notes
 from engine.cli.snapshot import read_snapshot
 
@@ -39,7 +38,7 @@ FORMS = ("table", "wide", "yaml", "json", "name")
     "-o", "--output", "form", type=click.Choice(FORMS), default="table", show_default=True, help="How to print."
 )
 @planning_options
-@rules_option
+@rules_options
 @click.option("-v", "--verbose", is_flag=True, help="Also print what is assumed.")
 def command(
     paths: tuple[str, ...],
@@ -49,7 +48,7 @@ def command(
     unmanaged: tuple[str, ...],
     namespaces: tuple[str, ...],
     from_empty: bool,
-    rules: Path | None,
+    rules: Rules,
     verbose: bool,
 ) -> int:
     """Plan what machines would become in a cluster.

@@ -24,17 +24,22 @@ ASSUMPTIONS: Final = (
     "there are no Workloads and nothing is allocated",
 )
 _REMEDIES: Final = {
-    "CouldNotTell": "engine explain names the rule; mend the rule or the fact it lacks",
     "CardDropped": "record the machine again with the driver loaded",
+    "CardExcluded": "a rule says so: an Overlay can say otherwise",
+    "CouldNotTell": "engine explain names the rule; mend the rule or the fact it lacks",
     "CpuUnidentified": "give the machine's cpu vendorId, family, id or name",
-    "Disagreement": "one of the two packs or groups is wrong: see engine explain node/NAME",
+    "Disagreement": "make the cards or the packs agree, or live with it",
+    "FlavorsNearLimit": "make nodes of the pool more alike: fewer counts, fewer profiles",
     "LevelsDiffer": "give the nodes of one topology the same level labels",
     "NameClash": "make the names differ in the rules of section flavor",
     "NoPack": "add a pack under rules/manufacturers, or remove the library from the machine",
     "NotAQuantity": "write the amount as Kubernetes does: 16, 16Gi, 500m",
     "PoolsDiffer": "make section pool give one answer for these flavors",
+    "ProfileNotOffered": "a rule says so: an Overlay can say otherwise",
     "RowsDiffer": "make section catalogue give one answer for these flavors",
+    "TooManyFlavors": "make nodes of the pool more alike: fewer counts, fewer profiles",
 }
+_ANY_REMEDY: Final = "engine plan --show nodes,flavors -o wide shows what it is about"
 _QUIET: Final = frozenset(("Ready",))
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
@@ -95,5 +100,5 @@ def print_notes(snapshot: Snapshot, conditions: Iterable[Condition], options: Op
             click.echo("assumed: --set and --unmanaged come after the plan was at rest once", err=True)
     for each in conditions:
         if each.reason not in _QUIET:
-            remedy = _REMEDIES.get(each.reason, "see docs/commands.md")
+            remedy = _REMEDIES.get(each.reason, _ANY_REMEDY)
             click.echo(f"warning: {each.kind} {each.name}: {each.reason}: {each.message}; {remedy}", err=True)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from engine.cli.documents import json_text
-from engine.lang.codes import CODES, Severity
+from engine.lang.codes import Severity
 from engine.lang.model_documents import API_VERSION, MODELS
 from engine.lang.render import JSON_VERSION
 from engine.lang.section import Combine, Section
@@ -119,7 +119,7 @@ def _diagnostics() -> Schema:
     }
     edit = {"start": {"type": "integer"}, "end": {"type": "integer"}, "text": {"type": "string"}}
     finding = {
-        "code": {"enum": list(CODES)},
+        "code": {"type": "string", "pattern": "^RP[0-9]{3}$"},
         "severity": {"enum": [str(level) for level in Severity]},
         "message": {"type": "string"},
         **place,

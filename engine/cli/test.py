@@ -6,14 +6,13 @@ What a test means is `engine.lang.packtest`'s; packs that do not link are not ru
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
 from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted, print_findings, wants_colour
-from engine.cli.packs import choose, rules_option
+from engine.cli.packs import Chosen, Rules, choose, rules_options
 from engine.lang.packtest import TestReport, run_pack_tests
 from engine.lang.program import LinkedPack, Program
 from engine.lang.render import render_text
@@ -45,12 +44,14 @@ class _Tested:
     examples=(
         "engine test",
         "engine test rules/manufacturers --coverage",
+        "engine test rules/derive/topology --mutate",
     ),
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--coverage", is_flag=True, help="Also fail on rules that no test makes fire, or shows silent.")
-@rules_option
-def command(paths: tuple[str, ...], coverage: bool, rules: Path | None) -> int:
+@click.option("--mutate", "mutated", is_flag=True, help="Also fail on changes of a rule that no test notices.")
+@rules_options
+def command(paths: tuple[str, ...], coverage: bool, mutated: bool, rules: Rules) -> int:
     """Run the tests inside packs.
 
     A PATH is a pack file, a folder that holds packs, or - for standard input; without one the shipped packs are tested.
@@ -75,8 +76,25 @@ def command(paths: tuple[str, ...], coverage: bool, rules: Path | None) -> int:
     gaps = sum(len(one.report.coverage) for one in tested)
     head = f"{counted(len(tested), 'pack')}, {passed} passed, {failed} failed"
     click.echo(f"{head}, {counted(gaps, 'coverage gap')}" if coverage else head)
-    return Exit.CLEAN if all(one.report.is_green for one in tested) else Exit.TESTS_FAILED
+    green = all(one.report.is_green for one in tested)
+    if mutated and green:  # mutants of failing tests say nothing
+        green = _mutate(chosen)
+    return Exit.CLEAN if green else Exit.TESTS_FAILED
 
 
 def _run(program: Program, pack: LinkedPack, *, coverage: bool) -> _Tested:
     return _Tested(pack, run_pack_tests(program, pack, CATALOGUE, JOINT, coverage=coverage))
+
+
+def _mutate(chosen: Chosen) -> bool:
+    """Print how many changes of the packs' rules their tests notice; whether that is all of them."""
+    from engine.lang.mutate import mutate
+
+    report = mutate(chosen.linked, CATALOGUE, JOINT, only=chosen.names)
+    click.echo(render_text(report.diagnostics().sorted(), colour=wants_colour()), nl=False)
+    for pack in report.packs:
+        if pack.made or pack.not_loaded:
+            click.echo(str(pack))
+    percent = f" ({report.accepted * 100 // report.made} %)" if report.made else ""
+    click.echo(f"{counted(report.made, 'mutant')}, {report.killed} killed, {report.accepted} accepted{percent}")
+    return report.is_green

@@ -6,14 +6,12 @@ text are a finding.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted, fails, print_findings
-from engine.cli.packs import Chosen, choose, rules_option
+from engine.cli.packs import Chosen, Rules, choose, rules_options
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.oracle import matches_oracle
 
@@ -36,8 +34,8 @@ from engine.lang.oracle import matches_oracle
     show_default=True,
     help="The least severity that makes the exit code 1.",
 )
-@rules_option
-def command(paths: tuple[str, ...], form: str, fail_on: str, rules: Path | None) -> int:
+@rules_options
+def command(paths: tuple[str, ...], form: str, fail_on: str, rules: Rules) -> int:
     """Check packs without running them.
 
     A PATH is a pack file, a folder that holds packs, or - for standard input; without one the shipped packs are checked.

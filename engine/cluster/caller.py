@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from engine.cluster.clock import Chance, Clock
 from engine.cluster.errors import Busy, ClusterError, TooManyRequests, Unreachable, api_error
 from engine.cluster.gate import WriteGate
-from engine.cluster.retry import Backoff, RetryPolicy
+from engine.cluster.retry import PATIENT, Backoff, RetryPolicy
 from engine.cluster.transport import Request, Response, Transport
 
 
@@ -32,7 +32,7 @@ class Caller:
     transport: Transport
     clock: Clock
     chance: Chance
-    policy: RetryPolicy = RetryPolicy()
+    policy: RetryPolicy = PATIENT
     timeout_seconds: float = 30.0
     gate: WriteGate | None = None
 

@@ -18,7 +18,7 @@ from engine.cluster.errors import BadRequest, Gone
 from engine.cluster.gate import WriteGate
 from engine.cluster.objects import Broken
 from engine.cluster.resources import Resource, T
-from engine.cluster.retry import RetryPolicy
+from engine.cluster.retry import PATIENT, RetryPolicy
 from engine.cluster.transport import Request, Transport
 from engine.cluster.watch import watch_events
 
@@ -70,7 +70,7 @@ class Client:
         *,
         clock: Clock = SYSTEM_CLOCK,
         chance: Chance = system_chance,
-        policy: RetryPolicy = RetryPolicy(),
+        policy: RetryPolicy = PATIENT,
         timeout_seconds: float = 30.0,
         gate: WriteGate | None = None,
     ) -> None:
@@ -119,9 +119,7 @@ class Client:
                 return
             query["continue"] = page.token
 
-    async def list(
-        self, resource: Resource[T], selection: Selection = EVERYTHING, *, limit: int = PAGE
-    ) -> Listing[T]:
+    async def list(self, resource: Resource[T], selection: Selection = EVERYTHING, *, limit: int = PAGE) -> Listing[T]:
         """The whole list; begun anew when its continue token expires, in one piece at last."""
         for attempt in range(RESTARTS + 1):
             items: list[T] = []
@@ -192,9 +190,7 @@ class Client:
             "PATCH", path, query, _MERGE, guarded(patch, resource_version), resource, is_repeatable=True
         )
 
-    async def update(
-        self, resource: Resource[T], body: Mapping[str, Any], *, manager: str, subresource: str = ""
-    ) -> T:
+    async def update(self, resource: Resource[T], body: Mapping[str, Any], *, manager: str, subresource: str = "") -> T:
         """Replaces an object; `body` must be all of it, with the resourceVersion it was read at. Raises: Conflict."""
         metadata = body["metadata"]
         path = resource.path(metadata["name"], _namespace(body), subresource)
@@ -217,9 +213,7 @@ class Client:
         body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if preconditions:
             body["preconditions"] = preconditions
-        request = Request(
-            "DELETE", resource.path(name, namespace), headers=_JSON, body=msgspec.json.encode(body)
-        )
+        request = Request("DELETE", resource.path(name, namespace), headers=_JSON, body=msgspec.json.encode(body))
         # Without a uid a repeat could hit a successor of the same name.
         await self._caller.call(request, is_repeatable=bool(uid))
 

@@ -19,7 +19,7 @@ from engine.cluster.resources import HasMeta, T
 S = TypeVar("S")
 
 
-class _ListMeta(Part):
+class _ListMeta(Part, frozen=True):
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
 
@@ -34,7 +34,7 @@ class _Envelope(msgspec.Struct, gc=False):
     object: msgspec.Raw
 
 
-class _Identity(Part):
+class _Identity(Part, frozen=True):
     """Metadata read as loosely as can be, for objects that cannot be read otherwise."""
 
     name: Any = ""
@@ -42,7 +42,7 @@ class _Identity(Part):
     resource_version: Any = ""
 
 
-class _Nameable(Part):
+class _Nameable(Part, frozen=True):
     metadata: _Identity = _Identity()
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: N818 - named after what the API server says
 """What can go wrong at the door; every error of a library or an API server becomes one of these here.
 
 The base is `EngineError`: what, where, why and the remedy.
@@ -139,9 +140,7 @@ def api_error(code: int, body: bytes, where: str, retry_after_seconds: float | N
     return status_error(status, where, code=code, retry_after_seconds=retry_after_seconds)
 
 
-def status_error(
-    status: Status, where: str, *, code: int = 0, retry_after_seconds: float | None = None
-) -> ApiError:
+def status_error(status: Status, where: str, *, code: int = 0, retry_after_seconds: float | None = None) -> ApiError:
     """The error for a `v1.Status`, which also comes inside a watch."""
     code = code or status.code or 500
     kind = _BY_CODE.get(code, ServerFault if code >= 500 else ApiError)

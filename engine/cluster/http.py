@@ -114,7 +114,9 @@ class HttpTransport:
 
 def _unreachable(error: BaseException, where: str) -> Unreachable:
     why = str(error) or type(error).__name__
-    remedy = "check the server's name and the certificate authority" if isinstance(error, aiohttp.ClientSSLError) else ""
+    remedy = (
+        "check the server's name and the certificate authority" if isinstance(error, aiohttp.ClientSSLError) else ""
+    )
     return Unreachable("the API server gave no answer", where=where, why=why, remedy=remedy)
 
 

@@ -16,7 +16,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True, gc=False):
     """Base of everything read: immutable, without cycles, so the garbage collector need not look."""
 
 
-class OwnerReference(Part):
+class OwnerReference(Part, frozen=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -24,7 +24,7 @@ class OwnerReference(Part):
     controller: bool = False
 
 
-class Meta(Part):
+class Meta(Part, frozen=True):
     """metadata without managedFields: for a Node those are half of its size."""
 
     name: str
@@ -40,20 +40,20 @@ class Meta(Part):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
-class ManagedFields(Part, rename={"fields": "fieldsV1"}):
+class ManagedFields(Part, frozen=True, rename={"fields": "fieldsV1"}):
     manager: str = ""
     operation: str = ""
     subresource: str = ""
     fields: dict[str, Any] = {}
 
 
-class OwnedMeta(Meta):
+class OwnedMeta(Meta, frozen=True):
     """metadata with the fields each manager owns."""
 
     managed_fields: tuple[ManagedFields, ...] = ()
 
 
-class Condition(Part):
+class Condition(Part, frozen=True):
     type: str
     status: str = "Unknown"
     reason: str = ""
@@ -62,13 +62,13 @@ class Condition(Part):
     last_transition_time: str = ""
 
 
-class Object(Part):
+class Object(Part, frozen=True):
     """Anything with metadata."""
 
     metadata: Meta
 
 
-class Owned(Part):
+class Owned(Part, frozen=True):
     """An object that we write: everything but its status is compared before a write."""
 
     metadata: OwnedMeta
@@ -76,74 +76,74 @@ class Owned(Part):
     status: dict[str, Any] = {}
 
 
-class Data(Part):
+class Data(Part, frozen=True):
     """A ConfigMap or a Secret (whose values are base64)."""
 
     metadata: OwnedMeta
     data: dict[str, str] = {}
 
 
-class Taint(Part):
+class Taint(Part, frozen=True):
     key: str
     value: str = ""
     effect: str = ""
 
 
-class NodeSpec(Part):
+class NodeSpec(Part, frozen=True):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
 
 
-class NodeCondition(Part):
+class NodeCondition(Part, frozen=True):
     """Without its heartbeat, which changes every few minutes and tells nothing."""
 
     type: str
     status: str = "Unknown"
 
 
-class NodeInfo(Part):
+class NodeInfo(Part, frozen=True):
     architecture: str = ""
     operating_system: str = ""
     kernel_version: str = ""
 
 
-class NodeStatus(Part):
+class NodeStatus(Part, frozen=True):
     capacity: dict[str, str] = {}
     allocatable: dict[str, str] = {}
     conditions: tuple[NodeCondition, ...] = ()
     node_info: NodeInfo = NodeInfo()
 
 
-class Node(Part):
+class Node(Part, frozen=True):
     metadata: Meta
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
-class NamespaceStatus(Part):
+class NamespaceStatus(Part, frozen=True):
     phase: str = ""
 
 
-class Namespace(Part):
+class Namespace(Part, frozen=True):
     metadata: Meta
     status: NamespaceStatus = NamespaceStatus()
 
 
-class PodSpec(Part):
+class PodSpec(Part, frozen=True):
     node_name: str = ""
 
 
-class PodStatus(Part):
+class PodStatus(Part, frozen=True):
     phase: str = ""
 
 
-class Pod(Part):
+class Pod(Part, frozen=True):
     metadata: Meta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
 
-class LeaseSpec(Part):
+class LeaseSpec(Part, frozen=True):
     holder_identity: str = ""
     lease_duration_seconds: int = 0
     lease_transitions: int = 0
@@ -151,17 +151,17 @@ class LeaseSpec(Part):
     renew_time: str = ""
 
 
-class Lease(Part):
+class Lease(Part, frozen=True):
     metadata: Meta
     spec: LeaseSpec = LeaseSpec()
 
 
-class EventSeries(Part):
+class EventSeries(Part, frozen=True):
     count: int = 0
     last_observed_time: str = ""
 
 
-class Event(Part):
+class Event(Part, frozen=True):
     metadata: Meta
     reason: str = ""
     note: str = ""
@@ -171,7 +171,7 @@ class Event(Part):
     series: EventSeries | None = None
 
 
-class Broken(Part):
+class Broken(Part, frozen=True):
     """An object that its struct cannot hold: who it is, and what is wrong with it."""
 
     name: str

@@ -84,7 +84,7 @@ class WorkQueue(Generic[K]):
         """The work failed: again, later each time."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        grown = self._settings.retry_base_seconds * 2 ** min(failures, 32)
+        grown = self._settings.retry_base_seconds * 2.0 ** min(failures, 32)
         self.add_after(key, max(at_least_seconds, min(self._settings.retry_cap_seconds, grown)))
 
     def forget(self, key: K) -> None:

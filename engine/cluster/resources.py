@@ -91,7 +91,12 @@ CONFIG_MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", is_namespaced
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", is_namespaced=True, struct=Lease)
 EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event", is_namespaced=True, struct=Event)
 CRDS: Final = Resource(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", is_namespaced=False, struct=Owned
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+    is_namespaced=False,
+    struct=Owned,
 )
 NODE_FEATURES: Final = Resource(
     "nfd.k8s-sigs.io", "v1alpha1", "nodefeatures", "NodeFeature", is_namespaced=True, struct=Owned

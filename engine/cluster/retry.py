@@ -6,10 +6,11 @@ Decides how long; whether a call may be repeated at all is the caller's knowledg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from engine.cluster.clock import Chance
 
-LEAST_SECONDS = 0.02
+LEAST_SECONDS: Final = 0.02
 """Full jitter may draw nearly nothing several times in a row; this bounds a loop to 50 turns a second. Chosen here."""
 
 
@@ -23,7 +24,8 @@ class RetryPolicy:
     patience_seconds: float = 10.0
 
 
-ONCE = RetryPolicy(attempts=1)
+PATIENT: Final = RetryPolicy()
+ONCE: Final = RetryPolicy(attempts=1)
 
 
 class Backoff:
@@ -41,7 +43,7 @@ class Backoff:
 
     def next_seconds(self, retry_after_seconds: float | None = None) -> float:
         """The next wait; at least what the server asked for, plus jitter so that not all clients come back at once."""
-        ceiling = min(self._cap_seconds, self._base_seconds * 2 ** min(self._failures, 32))
+        ceiling = min(self._cap_seconds, self._base_seconds * 2.0 ** min(self._failures, 32))
         self._failures += 1
         drawn = max(LEAST_SECONDS, ceiling * self._chance())
         return drawn if retry_after_seconds is None else retry_after_seconds + drawn

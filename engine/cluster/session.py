@@ -48,9 +48,7 @@ async def connection(kubeconfig: Path | None = None, context: str | None = None)
     return await from_kubeconfig(kubeconfig, context)
 
 
-def in_cluster(
-    environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT, clock: Clock = SYSTEM_CLOCK
-) -> Connection:
+def in_cluster(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT, clock: Clock = SYSTEM_CLOCK) -> Connection:
     """The Pod's own service account. Raises: SettingsError."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
@@ -76,13 +74,16 @@ async def from_kubeconfig(path: Path, context: str | None = None) -> Connection:
         from kubernetes.aio.config.config_exception import ConfigException
     except ImportError as error:
         raise SettingsError(
-            "a kubeconfig needs the package `kubernetes`", where=str(path), why=str(error), remedy="install kubernetes>=37"
+            "a kubeconfig needs the package `kubernetes`",
+            where=str(path),
+            why=str(error),
+            remedy="install kubernetes>=37",
         ) from error
     # The loader writes certificates and keys that the kubeconfig holds inline to files; they live as long as this block.
     with tempfile.TemporaryDirectory(prefix="engine-kubeconfig-") as folder:
         settings = Configuration()
         try:
-            loader = await load_kube_config(
+            loader = await load_kube_config(  # type: ignore[no-untyped-call]
                 config_file=str(path),
                 context=context,
                 client_configuration=settings,
@@ -91,7 +92,10 @@ async def from_kubeconfig(path: Path, context: str | None = None) -> Connection:
             )
         except (ConfigException, OSError, ValueError, TypeError) as error:
             raise SettingsError(
-                "the kubeconfig cannot be used", where=str(path), why=str(error), remedy="check the file and its context"
+                "the kubeconfig cannot be used",
+                where=str(path),
+                why=str(error),
+                remedy="check the file and its context",
             ) from error
         _refuse_unverified(settings, path)
         server_context = None

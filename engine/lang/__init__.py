@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from engine.lang.diagnostics import Diagnostic, Diagnostics, Severity
     from engine.lang.evaluate import Outcome, OutcomeKind
-    from engine.lang.link import Linked, link
+    from engine.lang.linking import Linked, link
     from engine.lang.memo import Memo
     from engine.lang.packs import PackFiles
     from engine.lang.packtest import run_tests
@@ -26,7 +26,7 @@ _HOMES: Final = {
     "Combine": "section",
     "Diagnostic": "diagnostics",
     "Diagnostics": "diagnostics",
-    "Linked": "link",
+    "Linked": "linking",
     "LinkedPack": "program",
     "Memo": "memo",
     "Outcome": "evaluate",
@@ -40,7 +40,7 @@ _HOMES: Final = {
     "Severity": "diagnostics",
     "Source": "source",
     "Span": "source",
-    "link": "link",
+    "link": "linking",
     "parse": "parser",
     "run_tests": "packtest",
 }

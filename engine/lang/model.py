@@ -15,7 +15,7 @@ from engine.lang.model_documents import API_VERSION, MODELS, Derivation, Library
 from engine.lang.reader import Document
 from engine.lang.source import Place, Source
 from engine.lang.structure import follow, key_place, report
-from engine.lang.tree import Map, Node, Scalar, plain
+from engine.lang.tree import Entry, Map, Node, Scalar, Style, plain
 
 __all__ = ["API_VERSION", "Derivation", "Library", "Manufacturer", "Overlay", "PackDocument", "load_pack_document"]
 
@@ -84,6 +84,16 @@ def load_pack_document(document: Document, diagnostics: Diagnostics) -> PackDocu
         report(error, MODELS[kind], root, diagnostics)
         return None
     return PackDocument(model, root, document.source)
+
+
+def check_spec(kind: str, name: str, spec: Map, diagnostics: Diagnostics) -> None:
+    """Check the structure of a spec that was put together from several documents; faults are reported where they stand."""
+    head = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}}
+    try:
+        MODELS[kind].model_validate({**head, "spec": plain(spec)})
+    except ValidationError as error:
+        key = Scalar("spec", "spec", Style.PLAIN, spec.span, spec.source)
+        report(error, MODELS[kind], Map((Entry(key, spec),), spec.span, spec.source), diagnostics)
 
 
 def _header(root: Map, key: str, allowed: tuple[str, ...], diagnostics: Diagnostics) -> str | None:

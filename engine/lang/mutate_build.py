@@ -39,10 +39,11 @@ class PatchableEvaluator(SectionEvaluator):
         """The section with another rule at a position, or without one there."""
         made = copy.copy(self)
         compiled = () if rule is None else (self._compile(rule, self._scope_names),)
-        made._put((*self._rules[:position], *compiled, *self._rules[position + 1 :]))
+        made.put((*self._rules[:position], *compiled, *self._rules[position + 1 :]))
         return made
 
-    def _put(self, rules: tuple[Any, ...]) -> None:
+    def put(self, rules: tuple[Any, ...]) -> None:
+        """Take compiled rules as the section's."""
         self._rules = rules
         self._by_id = {rule.id: rule for rule in _leaves(rules)}
 
@@ -87,8 +88,8 @@ class MutantBuilder(PackBuilder):
             compiled = self._linked.get(entry.key.text)
             if declared is None or compiled is None:
                 continue
-            yield from self._own(entry, declared, compiled)
-            yield from self._libraries(entry, declared, compiled)
+            yield from self._of_own_rules(entry, declared, compiled)
+            yield from self._of_library_rules(entry, declared, compiled)
 
     def derived_mutants(self) -> Iterator[DerivedMutant]:
         """Every mutant of the pack's `derived` values."""
@@ -109,16 +110,29 @@ class MutantBuilder(PackBuilder):
             )
             trial = self.pack.copy()
             trial.spec["derived"] = Entry(block.key, Map(entries, block.value.span, block.value.source))
-            other = copy.copy(self)
-            other.pack, other.diagnostics, other.named = trial, Diagnostics(), dict(self.named)
-            made = other._derived(self._roots)
-            return None if other.diagnostics.has_errors else made.get(scope, ())
+            return self._fresh(trial).derived_lets(scope)
 
         return build
 
+    def derived_lets(self, scope: str) -> tuple[ir.Let, ...] | None:
+        """The derived values of a scope, or None when they do not load."""
+        made = self._derived(self._roots)
+        return None if self.diagnostics.has_errors else made.get(scope, ())
+
+    def library_section(self, one: Used, declared: Section, entry: Entry) -> ir.CompiledSection | None:
+        """A library's rules of a section, or None when they do not load."""
+        return self._of_library(one, declared, entry)
+
+    def _fresh(self, pack: Pack) -> MutantBuilder:
+        """This builder with nothing found yet, for one pack's other version."""
+        made = copy.copy(self)
+        made.pack, made.diagnostics, made.named = pack, Diagnostics(), dict(self.named)
+        made.ids, made.expressions = {}, []
+        return made
+
     # own rules
 
-    def _own(
+    def _of_own_rules(
         self, entry: Entry, declared: Section, compiled: ir.CompiledSection
     ) -> Iterator[tuple[Mutant, Build]]:
         imported, roots, _ = self._imported(entry, declared, self._roots)
@@ -187,7 +201,7 @@ class MutantBuilder(PackBuilder):
 
     # rules of libraries
 
-    def _libraries(
+    def _of_library_rules(
         self, entry: Entry, declared: Section, compiled: ir.CompiledSection
     ) -> Iterator[tuple[Mutant, Build]]:
         at = len(_items(entry.value))
@@ -223,9 +237,7 @@ class MutantBuilder(PackBuilder):
             items[number : number + 1] = [] if mutant.tree is None else [mutant.tree]
             rules = Seq(tuple(items), written.value.span, written.value.source)
             trial = replace(one, rules={**one.rules, declared.name: Entry(written.key, rules)})
-            other = copy.copy(self)
-            other.diagnostics, other.ids, other.expressions = Diagnostics(), {}, []
-            made = other._of_library(trial, declared, entry)
+            made = self._fresh(self.pack).library_section(trial, declared, entry)
             if made is None:
                 return None
             if made.lets:

@@ -79,12 +79,14 @@ class _Maker:
     root: Map
     choices: Choices
 
-    def rule(self, node: Map, steps: Steps) -> Iterator[Mutant]:
+    def rule(self, node: Map, steps: Steps, *, alone: bool = False) -> Iterator[Mutant]:
+        """Mutants of one rule or group; one that is `alone` in its group is left out with the group."""
         rules = _ids(node)
         named = node.get("id")
         first = named if isinstance(named, Scalar) else node.entries[0].key
         what = f"rule `{named.text}` left out" if isinstance(named, Scalar) else "the group left out"
-        yield self._made("rule", what, first, first, rules, self._without(steps))
+        if not alone:
+            yield self._made("rule", what, first, first, rules, self._without(steps))
         when = node.entry("when")
         if when is not None and isinstance(when.value, Scalar):
             yield from self._condition(when, (*steps, "when"), rules)
@@ -101,9 +103,10 @@ class _Maker:
         if message is not None:
             yield from self._message(message, (*steps, "message"), rules)
         inner = node.get("rules")
-        for number, item in enumerate(inner.items if isinstance(inner, Seq) else ()):
+        items = inner.items if isinstance(inner, Seq) else ()
+        for number, item in enumerate(items):
             if isinstance(item, Map):
-                yield from self.rule(item, (*steps, "rules", number))
+                yield from self.rule(item, (*steps, "rules", number), alone=len(items) == 1)
 
     def expression(self, node: Node, steps: Steps, key: Scalar, rules: tuple[str, ...]) -> Iterator[Mutant]:
         """Mutants of a bare expression."""
@@ -156,7 +159,11 @@ class _Maker:
     def _edited(self, edit: TextEdit, node: Scalar, steps: Steps, key: Scalar, rules: tuple[str, ...]) -> Mutant:
         changed = self._with(steps, _rewritten(node, edit.applied(node.text)))
         old, new = node.text[edit.start : edit.end], edit.new
-        what = f"`{_short(old)}` becomes `{_short(new)}`" if old else f"`{_short(node.text)}` with `{_short(new)}` in it"
+        what = (
+            f"`{_short(old)}` becomes `{_short(new)}`"
+            if old
+            else f"`{_short(node.text)}` with `{_short(new)}` behind it"
+        )
         place = Place(node.source, node.locate(edit.start, edit.end)) if old else node.place
         lines = (_line(place), _line(node.place), _line(key.place))
         return Mutant(edit.operator, self.section, what, place, lines, rules, changed)

@@ -22,7 +22,7 @@ MARK: Final = "~"
 
 OPERATORS: Final = {
     "number": "a number one larger, and one smaller",
-    "text": "a text with `~` behind it; where only some texts may stand, each of the others",
+    "text": "a text with `~` behind it; where only some texts may stand, another of them",
     "boolean": "`true` for `false` and the other way round",
     "comparison": "a comparison turned round (`==` to `!=`, `<` to `>=`), and its bound moved (`<` to `<=`)",
     "logic": "`&&` for `||` and the other way round",
@@ -100,10 +100,10 @@ def literal_edits(value: object, written: str, choices: Iterable[str]) -> Iterat
         yield TextEdit("number", 0, whole, str(value + 1))
         yield TextEdit("number", 0, whole, str(value - 1))
     elif isinstance(value, str) and not is_one_hole(value):
-        others = [choice for choice in choices if choice != value]
-        for other in others:
+        other = next((choice for choice in choices if choice != value), None)
+        if other is not None:
             yield TextEdit("text", 0, whole, other)
-        if not others:
+        else:
             yield TextEdit("text", whole, whole, MARK)
 
 
@@ -145,7 +145,7 @@ def _literal(node: ast.Literal, text: str) -> Iterator[TextEdit]:
         yield TextEdit("number", node.start, node.end, f"`{value + 1}`")
         yield TextEdit("number", node.start, node.end, f"`{value - 1}`")
     elif isinstance(value, str) and written.startswith("'"):
-        yield TextEdit("text", node.end - 1, node.end - 1, MARK)
+        yield TextEdit("text", node.start, node.end, f"{written[:-1]}{MARK}'")
 
 
 def _alone(operator: str, node: Node, part: Node, text: str) -> TextEdit:

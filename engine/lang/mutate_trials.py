@@ -5,7 +5,7 @@ Runs only those that come near a change: a rule that no evaluation of a test loo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,7 +64,7 @@ class Trial:
 
     case: Case
     sections: tuple[str, ...]
-    inputs: Mapping[str, Any]
+    inputs: Callable[[Program], Mapping[str, Any]]
     scenario: Scenario | None
     section: Section | None
     shapes: tuple[Type, ...]
@@ -81,9 +81,9 @@ class Trial:
 
     def _run(self, program: Program, maker: str | None, observer: Observer | None) -> Ran:
         if self.scenario is not None:
-            return self.scenario.run(program, maker or "", self.inputs, observer or _NOBODY)
+            return self.scenario.run(program, maker or "", self.inputs(program), observer or _Nobody())
         assert self.section is not None
-        return ran_as(program.evaluate(self.section.name, self.inputs, maker, observer=observer), self.section)
+        return ran_as(program.evaluate(self.section.name, self.inputs(program), maker, observer=observer), self.section)
 
 
 class Trials:
@@ -109,10 +109,9 @@ class Trials:
         ]
         return sorted(found, key=lambda one: keys.isdisjoint(one.fired))
 
-    def of_sections(self, sections: Iterable[str]) -> list[Trial]:
-        """The cases that evaluate any of some sections."""
-        wanted = set(sections)
-        return [one for one in self._trials if not wanted.isdisjoint(one.sections)]
+    def of_maker(self) -> list[Trial]:
+        """Every case: what is derived may be read anywhere."""
+        return list(self._trials)
 
     def _all(self) -> Iterator[Trial | None]:
         for test in self.pack.tests:
@@ -139,25 +138,19 @@ class Trials:
     def _ready(self, case: Case, scenario: Scenario | None, section: Section | None) -> Trial | None:
         if scenario is not None:
             shapes = parse_shape(scenario.emit, self._named)
-            return Trial(case, scenario.covers, case.given, scenario, None, shapes)
-        if section is None:
+            return Trial(case, scenario.covers, lambda _program: case.given, scenario, None, shapes)
+        if section is None or section.name not in self.pack.sections:
             return None
         given = case.given
         if section.settings:
             settings = filled_settings(self._program.block("settings"), given.get("settings") or {})
             given = {**given, "settings": settings}
-        if not self._pack_has(section.name):
-            return None
-        return Trial(case, (section.name,), given, None, section, section.emit_types(self._named))
+        name, ready, maker = section.name, self._joint.ready, self.maker
 
-    def _pack_has(self, section: str) -> bool:
-        return section in self.pack.sections
+        def inputs(program: Program) -> Mapping[str, Any]:
+            return ready(program, name, maker, given)
 
-    def ready(self, trial: Trial, program: Program) -> Trial:
-        """A case with its input completed for a program (what a pack derives is computed while it runs)."""
-        if trial.section is None:
-            return trial
-        return replace(trial, inputs=self._joint.ready(program, trial.section.name, self.maker, trial.inputs))
+        return Trial(case, (name,), inputs, None, section, section.emit_types(self._named))
 
 
 class _Seen:
@@ -181,7 +174,20 @@ class _Seen:
         """Nothing to remember: which keys were there is coverage's business."""
 
 
-_NOBODY = _Seen()
+class _Nobody:
+    """An observer that looks away."""
+
+    def rule_fired(self, section: str, rule_id: str) -> None:
+        """Nothing."""
+
+    def rule_silent(self, section: str, rule_id: str) -> None:
+        """Nothing."""
+
+    def items(self, section: str, rule_id: str, count: int) -> None:
+        """Nothing."""
+
+    def optional_key(self, section: str, rule_id: str, path: str, *, present: bool) -> None:
+        """Nothing."""
 
 
 def changed_pack(pack: LinkedPack, scope: str, lets: tuple[ir.Let, ...]) -> LinkedPack:

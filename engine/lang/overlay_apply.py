@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pydantic import ValidationError
-
 from engine.errors import InputError
 from engine.lang.diagnostics import Diagnostics, Related, nearest
 from engine.lang.library import LIBRARY, prefixed
-from engine.lang.model_documents import API_VERSION, MODELS
+from engine.lang.model import check_spec
 from engine.lang.overlay_changes import Change, Verb
 from engine.lang.packs import Pack
 from engine.lang.params import known, params_of
 from engine.lang.source import Place
-from engine.lang.structure import report
 from engine.lang.tree import Entry, Map, Node, Scalar, Seq, Style, lookup, plain
 from engine.lang.tree_edit import Steps, inserted, leaf_rules, named, put, replaced, same_key
 
@@ -81,14 +78,7 @@ class Applier:
         """The changed pack, its structure checked anew."""
         assert isinstance(self._root, Map)
         self.pack.spec = {entry.key.text: entry for entry in self._root.entries}
-        header = {"apiVersion": API_VERSION, "kind": self.pack.kind, "metadata": {"name": self.pack.name}}
-        model = MODELS[self.pack.kind]
-        try:
-            model.model_validate({**header, "spec": plain(self._root)})
-        except ValidationError as error:
-            key = named("spec", _like(self.pack))
-            root = Map((Entry(key, self._root),), self.pack.place.span, self.pack.place.source)
-            report(error, model, root, diagnostics)
+        check_spec(self.pack.kind, self.pack.name, self._root, diagnostics)
         return self.pack
 
     # what may not be changed

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.lang import ir
-from engine.lang.link import setting_name
+from engine.lang.linking import setting_name
 from engine.lang.program import LinkedPack
 from engine.lang.section import Catalogue
 from engine.lang.types import Member, Type, object_of, parse_type, type_of, violations

@@ -14,17 +14,31 @@ FAULTS = {
     "a PCI id that looks like an exponent": (GOOD.replace('"fade"', "19e5"), "RP110", 7, "19e5"),
     "a key twice": (HEAD + "spec: {}\nspec: {}\n", "RP120", 5, "spec"),
     "an anchor": (HEAD + "spec:\n  params: &shared {}\n", "RP130", 5, "shared"),
-    "a misspelt key": (with_rule("id: a\nwehn: has(card.name)\nemit: {product: x}"), "RP201", 14, "did you mean `when`"),
+    "a misspelt key": (
+        with_rule("id: a\nwehn: has(card.name)\nemit: {product: x}"),
+        "RP201",
+        14,
+        "did you mean `when`",
+    ),
     "an unknown function": (
-        with_rule("id: a\nemit:\n  product: $(uper(default(card.name, '')))"), "RP331", 15, "did you mean upper()"
+        with_rule("id: a\nemit:\n  product: $(uper(default(card.name, '')))"),
+        "RP331",
+        15,
+        "did you mean upper()",
     ),
-    "a type error": (with_rule("id: a\nwhen: card.memoryMib == 'big'\nemit: {product: x}"), "RP410", 14, "card.memoryMib"),
+    "a type error": (
+        with_rule("id: a\nwhen: card.memoryMib == 'big'\nemit: {product: x}"),
+        "RP410",
+        14,
+        "card.memoryMib",
+    ),
     "a nullable where a text is needed": (
-        with_rule("id: a\nemit: {product: $(upper(card.name))}"), "RP413", 14, "card.name"
+        with_rule("id: a\nemit: {product: $(upper(card.name))}"),
+        "RP413",
+        14,
+        "card.name",
     ),
-    "a rule that can never fire": (
-        with_rule("id: a\nwhen: \"`false`\"\nemit: {product: x}"), "RP516", 14, "never"
-    ),
+    "a rule that can never fire": (with_rule('id: a\nwhen: "`false`"\nemit: {product: x}'), "RP516", 14, "never"),
     "no text at all": (HEAD + "spec:\n" + IDENTITY + "# " + "x" * 300 * 1024, "RP003", None, "262144"),
     "thousands of brackets": (HEAD + "spec: " + "[" * 5000, "RP103", 4, "32"),
     "a binary file": (b"\x7fELF\x02\x01\x01\x00\x00\xff\xfe" * 50, "RP004", 1, ""),
@@ -62,7 +76,12 @@ def test_a_fault_in_one_pack_hides_none_in_another(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_says_so() -> None:
-    for command in (("validate", "no/such"), ("test", "no/such"), ("plan", "no/such"), ("validate", "--rules", "no/such")):
+    for command in (
+        ("validate", "no/such"),
+        ("test", "no/such"),
+        ("plan", "no/such"),
+        ("validate", "--rules", "no/such"),
+    ):
         result = run(*command)
         assert result.exit_code == 2
         assert result.stderr.startswith("engine: error: no/such is not there")

@@ -90,14 +90,15 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert result.stderr == b""
     closed = f"{sys.executable} -m engine schema manufacturer >&-; echo $?"
     result = subprocess.run(["bash", "-c", closed], cwd=TOP, capture_output=True, check=False)
-    assert b"Traceback" not in result.stderr
+    assert result.stdout == b"0\n"
+    assert result.stderr == b""
 
 
 def test_an_interrupt_is_130_and_quiet() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "engine", "validate", "-"], cwd=TOP, stdin=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    time.sleep(4)  # reading standard input by then
+    time.sleep(2)  # importing or reading standard input by then
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

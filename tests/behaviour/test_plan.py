@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from engine.cli.packs import shipped_program
 from tests.behaviour.running import WALKTHROUGH, run
 
 TYPES = """\
@@ -103,7 +104,13 @@ def test_a_namespace_gets_an_entrance_to_every_queue() -> None:
 
 
 def test_wide_adds_columns() -> None:
-    assert plan("--show", "rf", "-o", "wide").splitlines()[0].split() == ["NAME", "TOPOLOGY", "NODES", "COUNT", "CAPACITY"]
+    assert plan("--show", "rf", "-o", "wide").splitlines()[0].split() == [
+        "NAME",
+        "TOPOLOGY",
+        "NODES",
+        "COUNT",
+        "CAPACITY",
+    ]
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha1"])
@@ -142,7 +149,9 @@ def test_what_could_not_be_told_is_a_warning_with_a_remedy() -> None:
     assert warning.endswith("; record the machine again with the driver loaded")
 
 
-@pytest.mark.parametrize("name", ["duplicate-uuid", "misspelt-key", "negative-memory", "one-name-twice", "unquoted-pci-vendor"])
+@pytest.mark.parametrize(
+    "name", ["duplicate-uuid", "misspelt-key", "negative-memory", "one-name-twice", "unquoted-pci-vendor"]
+)
 def test_a_broken_machine_is_unreadable_input(name: str) -> None:
     file = f"tests/machines/broken/{name}.yaml"
     result = run("plan", file)
@@ -160,7 +169,10 @@ def test_a_folder_without_machines_is_nothing_to_plan(tmp_path: Path) -> None:
 
 def test_a_machine_comes_from_standard_input_too() -> None:
     text = Path(WALKTHROUGH, "node-cpu.yaml").read_text(encoding="utf-8")
-    assert run("plan", "-", "--show", "instancetypes", stdin=text).stdout.splitlines()[1].split()[-2:] == ["16/16", "Active"]
+    assert run("plan", "-", "--show", "instancetypes", stdin=text).stdout.splitlines()[1].split()[-2:] == [
+        "16/16",
+        "Active",
+    ]
 
 
 def test_the_demo_prints_the_walkthrough() -> None:
@@ -168,6 +180,15 @@ def test_the_demo_prints_the_walkthrough() -> None:
     assert result.exit_code == 0, result.output
     for table in (TYPES, ROWS, QUEUES):
         assert table in result.stdout
-    assert "gpustack--intel-xeon-platinum-8259cl--nvidia-tesla-t4   intel-xeon-platinum-8259cl   nvidia-tesla-t4" in result.stdout
+    assert (
+        "gpustack--intel-xeon-platinum-8259cl--nvidia-tesla-t4   intel-xeon-platinum-8259cl   nvidia-tesla-t4"
+        in result.stdout
+    )
     last = result.stdout.splitlines()[-1].removeprefix("$ engine ").split()
     assert run(*last).exit_code == 0
+
+
+def test_the_environment_overrides_identities_as_it_does_for_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.cli.plan.shipped_program", shipped_program)
+    monkeypatch.setenv("GPUSTACK_NVIDIA_ACCELERATABLE_RESOURCE_NAME", "example.com/gpu")
+    assert "example.com/gpu.shared: " in plan("--show", "nodes", "-o", "yaml")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.behaviour.packs import GOOD, with_rule, write
+from tests.behaviour.packs import GOOD, alone, with_rule, write
 from tests.behaviour.running import run
 
 
@@ -49,3 +49,15 @@ def test_packs_without_tests_are_nothing_to_test(tmp_path: Path) -> None:
     result = run("test", write(tmp_path, with_rule("id: a\nemit: {product: x}")))
     assert result.exit_code == 4
     assert "no pack there has tests" in result.stderr
+
+
+def test_a_change_that_no_test_notices_fails_when_asked(tmp_path: Path) -> None:
+    assert run("test", "rules/derive/topology", "--mutate").exit_code == 0
+    weak = GOOD.replace("emit: {product:", "emit: {family: big, product:")
+    weak = weak.replace("expect: {product: Acme One}", "partial: true\n      expect: {product: Acme One}")
+    path = write(tmp_path, weak)
+    assert run("test", path, "--rules", alone(tmp_path)).exit_code == 0
+    result = run("test", path, "--rules", alone(tmp_path), "--mutate")
+    assert result.exit_code == 5
+    assert "RP710" in result.stdout
+    assert "SURVIVED" in result.stdout

@@ -67,7 +67,9 @@ def test_rules_takes_the_place_of_the_shipped_packs(tmp_path: Path) -> None:
     assert result.stdout == "1 pack, 0 errors, 0 warnings\n"
 
 
-@pytest.mark.parametrize("args", [("validate", "--fail-on", "info"), ("validate", "--format", "xml"), ("validate", "--x")])
+@pytest.mark.parametrize(
+    "args", [("validate", "--fail-on", "info"), ("validate", "--format", "xml"), ("validate", "--x")]
+)
 def test_bad_usage_is_2(args: tuple[str, ...]) -> None:
     result = run(*args)
     assert result.exit_code == 2

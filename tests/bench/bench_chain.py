@@ -21,7 +21,7 @@ from engine.chain.changes import NodeSet
 from engine.chain.node import NodeProgram
 from engine.domain.facts import CardFacts, CpuFacts, LibraryFacts, NodeFacts
 from engine.domain.units import DriverIndex, Mib
-from engine.lang.link import link
+from engine.lang.linking import link
 from engine.rulefiles import shipped_packs
 from engine.sections.catalog import CATALOGUE
 

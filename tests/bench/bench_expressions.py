@@ -20,7 +20,7 @@ from engine.lang import emit, evaluate, program
 from engine.lang.ast import Field, Node
 from engine.lang.compile import compile_node
 from engine.lang.functions import FUNCTIONS
-from engine.lang.link import link
+from engine.lang.linking import link
 from engine.lang.oracle import to_jmespath
 from engine.lang.packtest import run_tests
 from engine.lang.walk import walk

@@ -153,7 +153,9 @@ class Api:
         raise AssertionError
 
     def _connect(self, timeout_seconds: float) -> http.client.HTTPSConnection:
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=timeout_seconds, context=self._context)
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=timeout_seconds, context=self._context
+        )
         with self._network.entered():
             connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -182,9 +182,7 @@ def _go(*arguments: str) -> str:
     go = shutil.which("go")
     if go is None:
         raise MissingError(missing_to_build())
-    done = subprocess.run(
-        [go, *arguments], cwd=MODULE, env=_environment(), capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([go, *arguments], cwd=MODULE, env=_environment(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ClusterError(f"go {' '.join(arguments)} failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout

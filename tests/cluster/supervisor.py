@@ -118,7 +118,10 @@ class Supervisor:
             case "start":
                 return self._start(question).told()
             case "signal":
-                return self._signal(self._named(question), signal.Signals[question["signal"]]).told()
+                process = self._signal(self._named(question), signal.Signals[question["signal"]])
+                if process.paused:
+                    await self._standstill(process)
+                return process.told()
             case "wait":
                 process = self._named(question)
                 with contextlib.suppress(TimeoutError):
@@ -174,6 +177,13 @@ class Supervisor:
                 os.killpg(process.pid, number)
         return process
 
+    async def _standstill(self, process: Process) -> None:
+        """A signal is only on its way when `kill` returns; the kernel reports when every thread has stopped."""
+        for _ in range(1000):
+            if not process.is_running or _has_stopped(process.pid):
+                return
+            await asyncio.sleep(0.001)
+
     def _reap(self) -> None:
         """As process 1 this inherits every orphan of the run."""
         while True:
@@ -199,6 +209,10 @@ class Supervisor:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             await asyncio.sleep(0.05)
+
+
+def _has_stopped(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None
 
 
 def bring_loopback_up() -> None:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from engine.domain.facts import NodeFacts
-from engine.lang.link import link
+from engine.lang.linking import link
 from engine.lang.packs import PackFiles
 from engine.lang.program import Program
 from engine.lang.source import Source

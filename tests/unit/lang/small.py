@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.lang.link import Linked, link
+from engine.lang.linking import Linked, link
 from engine.lang.packs import PackFiles
 from engine.lang.program import Program
 from engine.lang.section import Catalogue, Combine, Owner, Section

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.lang.diagnostics import Diagnostic
-from engine.lang.link import Linked, link
+from engine.lang.linking import Linked, link
 from engine.lang.packs import PackFiles
 from engine.lang.reader import read
 from engine.lang.source import Place, Source

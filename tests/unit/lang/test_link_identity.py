@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lang.link import link
+from engine.lang.linking import link
 from engine.lang.packs import PackFiles
 from engine.lang.source import Source
 from engine.sections.catalog import CATALOGUE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.lang.link import Linked, link
+from engine.lang.linking import Linked, link
 from engine.lang.overrides import variable_prefix
 from engine.lang.packs import PackFiles
 from engine.lang.source import Source

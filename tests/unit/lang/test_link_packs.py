@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lang.link import Linked, link, setting_name
+from engine.lang.linking import Linked, link, setting_name
 from engine.lang.packs import PackFiles
 from engine.lang.source import Source
 from engine.sections.catalog import CATALOGUE
@@ -101,7 +101,8 @@ def test_every_pack_sees_the_shared_blocks_and_the_constants_of_the_catalogue() 
         "  constants: {word: hello}\n  tiers: {small: {cpu: '3'}}\n"
         "  settings: [{name: node-management-manual, type: boolean, default: false, help: Whether.}]\n",
     )
-    rule = "{id: m, when: settings.nodeManagementManual, emit: {value: $(const.word)-$(default(tiers.small.cpu, ''))-$(const.unitsPerCard)}}"
+    text = "$(const.word)-$(default(tiers.small.cpu, ''))-$(const.unitsPerCard)"
+    rule = f'{{id: m, when: settings.nodeManagementManual, emit: {{value: "{text}"}}}}'
     user = document("Derivation", "user", f"  params: {{bare: x}}\n  sections: {{managed: [{rule}]}}\n")
     result = link(files(shared, user), CATALOGUE)
     assert result.program is not None, findings(result)

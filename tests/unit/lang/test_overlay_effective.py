@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.lang.effective import EffectiveValue, effective, why
-from engine.lang.link import link
+from engine.lang.linking import link
 from engine.lang.packs import PackFiles
 from engine.lang.source import Source
 from engine.sections.catalog import CATALOGUE

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from engine.domain.presets import load_presets, tier_of
 from engine.lang.diagnostics import Diagnostics
-from engine.lang.link import Linked, link
+from engine.lang.linking import Linked, link
 from engine.lang.packs import PackFiles
 from engine.lang.program import Program
 from engine.lang.source import Source
@@ -97,6 +98,7 @@ def test_memory_reserve_keeps_memory_from_slices() -> None:
 def test_product_preset_adds_a_product_and_keeps_those_of_its_tier() -> None:
     before, after = (made.block("presets", MAKER)["tiers"] for made in (program(), program("product-preset")))
     assert after == {**before, "large": [*before["large"], "rtx-5880"]}
+    assert [tier_of(load_presets({"tiers": tiers}), "rtx-5880-ada") for tiers in (before, after)] == [None, "large"]
 
 
 def test_node_label_marks_accelerated_nodes_and_owns_the_label() -> None:

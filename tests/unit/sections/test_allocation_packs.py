@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.errors import InputError
-from engine.lang.link import Linked, link
+from engine.lang.linking import Linked, link
 from engine.lang.packs import PackFiles
 from engine.lang.packtest import TestReport, run_tests
 from engine.lang.packtest_cases import Case

@@ -1,0 +1,92 @@
+"""`engine eval`: one section, one input, one answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.behaviour.packs import GOOD, write
+from tests.behaviour.running import run
+
+POOL = {"flavor": {"os": "linux", "arch": "amd64"}, "cpu": {"key": "amd-epyc-7r32"}}
+
+
+def test_an_answer_comes_with_the_rules_that_fired() -> None:
+    result = run("eval", "pool", "--input", "-", "-o", "json", stdin=json.dumps(POOL))
+    assert result.exit_code == 0, result.output
+    made = json.loads(result.stdout)
+    assert made["outcome"] == "value"
+    assert made["value"]["name"] == "gpustack--generic-linux-amd64"
+    assert made["fired"]
+    assert "reads" not in made
+
+
+def test_explaining_adds_places_and_what_was_read() -> None:
+    made = json.loads(run("eval", "pool", "--input", "-", "--explain", "-o", "json", stdin=json.dumps(POOL)).stdout)
+    assert all(each["at"].startswith("rules/derive/pool/pack.yaml:") for each in made["fired"])
+    assert made["reads"]["cpu.key"] == "amd-epyc-7r32"
+    assert made["reads"]["settings.instanceTypeAwareCpuManufacturer"] is False
+    assert len(made["program"]) == 64
+
+
+def test_a_setting_of_the_input_counts() -> None:
+    aware = {**POOL, "settings": {"instanceTypeAwareCpuManufacturer": True}}
+    made = json.loads(run("eval", "pool", "--input", "-", "-o", "json", stdin=json.dumps(aware)).stdout)
+    assert made["value"]["name"] == "gpustack--amd-epyc-7r32-linux-amd64"
+
+
+def test_yaml_is_read_and_written(tmp_path: Path) -> None:
+    file = tmp_path / "input.yaml"
+    file.write_text("node: {levels: []}\n", encoding="utf-8")
+    assert "  - kubernetes.io/hostname\n" in run("eval", "topology", "--input", str(file)).stdout
+
+
+def test_could_not_tell_is_1_with_the_reason() -> None:
+    result = run("eval", "cpu", "--input", "-", "-o", "json", stdin='{"cpu": {"vendorId": "AMD"}}')
+    made = json.loads(result.stdout)
+    assert result.exit_code == (1 if made["outcome"] == "unknown" else 0)
+    broken = run("eval", "pool", "--input", "-", "-o", "json", stdin="{}")
+    assert broken.exit_code == 1
+    assert json.loads(broken.stdout)["reason"]
+
+
+def test_a_makers_section_is_evaluated_with_its_pack(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    args = ("eval", "model", "--maker", "acme", "--rules", str(tmp_path), "--input", "-", "-o", "json")
+    assert json.loads(run(*args, stdin='{"card": {"name": "Acme One"}}').stdout)["value"] == {"product": "Acme One"}
+    assert json.loads(run(*args, stdin='{"card": {}}').stdout)["outcome"] == "nothing"
+
+
+def test_an_allocation_runs_as_one_story() -> None:
+    card = {"uuid": "GPU-0", "memoryMib": 1024, "slots": {"minor": 0}}
+    alloc = json.dumps({"alloc": {"mode": "exclusive", "cards": [card]}})
+    result = run("eval", "allocation", "--maker", "nvidia", "--input", "-", "-o", "json", stdin=alloc)
+    assert result.exit_code == 0, result.output
+    assert "GPU-0" in json.dumps(json.loads(result.stdout)["value"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"flavor": {"os": 3}}', "flavor.os: expected str, got 3"),
+        ('{"flavour": {}}', "flavour: unknown field"),
+        ("[1]", "holds no object"),
+        ('{"flavor": {"os": 1.5}}', "1.5 is no whole number"),
+        ("{", "cannot be used"),
+        ("", "cannot be used"),
+        ("[" * 100_000, "cannot be used"),
+        ("a: 1\n---\nb: 2\n", "holds 2 documents"),
+    ],
+)
+def test_a_bad_input_is_2_with_what_is_wrong(text: str, words: str) -> None:
+    result = run("eval", "pool", "--input", "-", stdin=text)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_an_unknown_maker_is_met_with_the_nearest() -> None:
+    result = run("eval", "model", "--maker", "nvdia", "--input", "-", stdin="{}")
+    assert result.exit_code == 2
+    assert "did you mean nvidia?" in result.stderr

@@ -1,0 +1,133 @@
+"""What Kueue needs to run outside a cluster: a configuration, its CRDs, and webhooks that point at a local process.
+
+CRDs and webhooks are those of Kueue's own module. A given configuration keeps what it says about scheduling; what is about
+the process (ports, certificates, election) is the testbed's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from tests.cluster.errors import ClusterError
+from tests.cluster.layout import (
+    KUEUE_HEALTH_PORT,
+    KUEUE_METRICS_PORT,
+    KUEUE_NAMESPACE,
+    KUEUE_WEBHOOK_PORT,
+    SYSTEM_NAMESPACE,
+)
+
+API_VERSION: Final = "config.kueue.x-k8s.io/v1beta2"
+GROUP_VERSION: Final = "kueue.x-k8s.io/v1beta2"
+
+FRAMEWORKS: Final = {
+    "batch/job": ("-batch-v1-job",),
+    "pod": ("--v1-pod",),
+    "deployment": ("-apps-v1-deployment",),
+    "statefulset": ("-apps-v1-statefulset",),
+}
+"""Frameworks whose kinds a bare cluster has, and the ends of their webhooks' paths; the others want CRDs of their own."""
+
+_OWN_WEBHOOKS: Final = "-kueue-x-k8s-io-"
+_NAME_OF_NAMESPACE: Final = "kubernetes.io/metadata.name"
+_UNTOUCHED_NAMESPACES: Final = ("kube-system", KUEUE_NAMESPACE, SYSTEM_NAMESPACE)
+
+Object = dict[str, Any]
+
+
+def default_configuration(transformations: list[Object]) -> Object:
+    """A configuration as the chain wants it. Shape: `transformations` turn a maker's resources into credits.
+
+    Source: specification 20 §5.8, without the frameworks and the client limits, which the testbed chooses.
+    """
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Configuration",
+        "clientConnection": {"qps": 200, "burst": 400},
+        "controller": {
+            "groupKindConcurrency": {
+                "Job.batch": 5,
+                "Pod": 5,
+                "Workload.kueue.x-k8s.io": 5,
+                "LocalQueue.kueue.x-k8s.io": 1,
+                "ClusterQueue.kueue.x-k8s.io": 1,
+                "ResourceFlavor.kueue.x-k8s.io": 1,
+            }
+        },
+        "managedJobsNamespaceSelector": _elsewhere(),
+        "resources": {"quotaCheckStrategy": "IgnoreUndeclared", "transformations": transformations},
+        "integrations": {"frameworks": list(FRAMEWORKS)},
+        "featureGates": {
+            "AssignQueueLabelsForPods": False,
+            "TopologyAwareScheduling": True,
+            "QuotaCheckStrategy": True,
+            "TASBalancedPlacement": True,
+            "TASRespectNodeAffinityPreferred": True,
+        },
+    }
+
+
+def shipped_transformations() -> list[Object]:
+    """The transformations of all makers in the shipped rules, by maker. Raises ClusterError."""
+    from engine.sections.resources import resource_names
+    from tests.cluster.rules import shipped_program
+
+    program = shipped_program()
+    made: list[Object] = []
+    for maker in program.makers:
+        answer = resource_names(program, maker)
+        if answer.value is None:
+            raise ClusterError(f"the rules do not say the resource names of {maker}: {answer}")
+        for each in answer.value.transformations:
+            entry: Object = {"input": each.input, "strategy": "Replace"}
+            if each.multiply_by:
+                entry["multiplyBy"] = each.multiply_by
+            made.append({**entry, "outputs": {name: str(amount) for name, amount in each.outputs}})
+    return made
+
+
+def process_configuration(configuration: Object, certificates: Path) -> Object:
+    """The configuration with which the process is started here. Shape: `certificates` holds tls.crt and tls.key."""
+    frameworks = configuration.get("integrations", {}).get("frameworks", [])
+    return configuration | {
+        "namespace": configuration.get("namespace", KUEUE_NAMESPACE),
+        "health": {"healthProbeBindAddress": f"127.0.0.1:{KUEUE_HEALTH_PORT}"},
+        "metrics": configuration.get("metrics", {}) | {"bindAddress": f"127.0.0.1:{KUEUE_METRICS_PORT}"},
+        "webhook": {"port": KUEUE_WEBHOOK_PORT, "host": "127.0.0.1", "certDir": str(certificates)},
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+        "integrations": configuration.get("integrations", {})
+        | {"frameworks": [name for name in frameworks if name in FRAMEWORKS] or list(FRAMEWORKS)},
+        # the visibility server wants a certificate at a second fixed path, and nothing here asks it anything
+        "featureGates": configuration.get("featureGates", {}) | {"VisibilityOnDemand": False},
+    }
+
+
+def local_webhooks(published: list[Object], bundle: str, configuration: Object) -> list[Object]:
+    """Kueue's webhook configurations for a process on this machine. Shape: `bundle` is a base64 certificate."""
+    frameworks = configuration["integrations"]["frameworks"]
+    ends = tuple(end for name in frameworks for end in FRAMEWORKS.get(name, ()))
+    made: list[Object] = []
+    for each in published:
+        hooks = [hook for old in each["webhooks"] if (hook := _local(old, bundle, ends)) is not None]
+        made.append({**each, "metadata": {"name": f"kueue-{each['metadata']['name']}"}, "webhooks": hooks})
+    return made
+
+
+def _local(hook: Object, bundle: str, ends: tuple[str, ...]) -> Object | None:
+    path = hook["clientConfig"]["service"]["path"]
+    is_own = _OWN_WEBHOOKS in path
+    if not is_own and not path.endswith(ends):
+        return None
+    url = f"https://127.0.0.1:{KUEUE_WEBHOOK_PORT}{path}"
+    local = {**hook, "clientConfig": {"url": url, "caBundle": bundle}}
+    return local if is_own else {**local, "namespaceSelector": _elsewhere()}
+
+
+def _elsewhere() -> Object:
+    return {
+        "matchExpressions": [
+            {"key": _NAME_OF_NAMESPACE, "operator": "NotIn", "values": list(_UNTOUCHED_NAMESPACES)},
+        ]
+    }

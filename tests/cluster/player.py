@@ -1,0 +1,411 @@
+"""Plays nodes: acts for the kubelet, the host agent and the device manager of machines that are not there.
+
+Nodes are Ready and keep saying so, Pods bound to them run and go when they are deleted, Devices appear once their kind is
+served. One process plays a thousand. What the objects say comes from `machines`; no container is started.
+"""
+
+from __future__ import annotations
+
+import heapq
+import http.client
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Self
+
+from tests.cluster.api import STRATEGIC, Api, ApiError
+from tests.cluster.layout import SYSTEM_NAMESPACE
+from tests.cluster.machines import PlayedNode
+
+Object = dict[str, Any]
+
+LEASE_SECONDS: Final = 10.0
+STATUS_SECONDS: Final = 300.0
+"""A kubelet's own periods: it renews its lease every 10 s and repeats an unchanged status every 5 min."""
+LEASE_DURATION_SECONDS: Final = 40
+FINISH_AFTER: Final = "testbed/finish-after-seconds"
+"""An annotation on a Pod: how long its container takes to succeed. Without it the container runs until it is deleted."""
+
+_LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_NODES: Final = "/api/v1/nodes"
+_DEVICES_GROUP: Final = "worker.gpustack.ai"
+_DEVICES_VERSIONS: Final = ("v1", "v1alpha1")
+_PODS: Final = "/api/v1/pods"
+_RETRY_SECONDS: Final = 0.5
+_LOST: Final = (OSError, http.client.HTTPException)
+
+
+@dataclass(slots=True)
+class _Node:
+    played: PlayedNode
+    uid: str = ""
+    speaks: bool = True
+    has_devices: bool = False
+    owner: list[Object] = field(default_factory=list)
+
+
+class NodePlayer:
+    """Plays nodes until it is stopped; then they fall silent, as machines without power do.
+
+    Threads: two watches, one clock and a few writers; every public call may come from any thread.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        namespace: str = SYSTEM_NAMESPACE,
+        lease_seconds: float = LEASE_SECONDS,
+        status_seconds: float = STATUS_SECONDS,
+        writers: int = 8,
+        on_error: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._periods = {"lease": lease_seconds, "status": status_seconds}
+        self._on_error = on_error
+        self._nodes: dict[str, _Node] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._due_count = 0
+        self._wake = threading.Condition()
+        self._pool = ThreadPoolExecutor(writers, thread_name_prefix="node-player")
+        self._threads = [
+            threading.Thread(target=target, name=f"node-player-{target.__name__}", daemon=True)
+            for target in (self._watch_pods, self._watch_nodes, self._keep_time)
+        ]
+        self._handled_pods: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        for each in self._threads:
+            each.start()
+
+    def stop(self) -> None:
+        """No write after this. The objects stay."""
+        self._stopping.set()
+        with self._wake:
+            self._wake.notify_all()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    @property
+    def names(self) -> list[str]:
+        with self._lock:
+            return sorted(self._nodes)
+
+    def add(self, nodes: Iterable[PlayedNode]) -> None:
+        """Nodes come up: Node, lease, NodeFeatures, and Devices when their kind is served. Returns when all are written.
+
+        Raises: ApiError: one of them was refused; the others are written nevertheless.
+        """
+        asked: list[Future[None]] = [self._pool.submit(self._come_up, each) for each in nodes]
+        errors = [error for each in asked if (error := each.exception()) is not None]
+        if errors:
+            raise errors[0]
+
+    def remove(self, name: str) -> None:
+        """The machine is taken out: no more heartbeat, and the Node is deleted. What it owns is collected by the cluster."""
+        with self._lock:
+            self._nodes.pop(name, None)
+        self._delete(f"{_NODES}/{name}")
+
+    def silence(self, name: str) -> None:
+        """The machine stops speaking; the controller-manager finds out within a minute."""
+        self._node(name).speaks = False
+
+    def speak(self, name: str) -> None:
+        """It speaks again, at once."""
+        node = self._node(name)
+        node.speaks = True
+        self._heartbeat_status(node)
+        self._heartbeat_lease(node)
+
+    def publish_status(self, name: str, capacity: dict[str, str | None]) -> None:
+        """The kubelet changes entries of capacity and allocatable alike; None takes one away."""
+        self._api.patch(
+            f"{_NODES}/{name}/status", {"status": {"capacity": capacity, "allocatable": capacity}}, STRATEGIC
+        )
+
+    def _come_up(self, played: PlayedNode) -> None:
+        manifest = _with_conditions(played.node)
+        try:
+            made = self._api.post(_NODES, manifest)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            self._api.patch(f"{_NODES}/{played.name}", {"metadata": {"labels": played.node["metadata"]["labels"]}})
+            made = self._api.patch(f"{_NODES}/{played.name}/status", {"status": manifest["status"]}, STRATEGIC)
+        node = _Node(played, made["metadata"]["uid"])
+        node.owner = [{"apiVersion": "v1", "kind": "Node", "name": played.name, "uid": node.uid}]
+        with self._lock:
+            self._nodes[played.name] = node
+        lease_spec = {
+            "holderIdentity": played.name,
+            "leaseDurationSeconds": LEASE_DURATION_SECONDS,
+            "renewTime": _now(),
+        }
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": played.name, "namespace": "kube-node-lease", "ownerReferences": node.owner},
+            "spec": lease_spec,
+        }
+        self._put(_LEASES, lease)
+        for feature in played.features:
+            self._put(
+                f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{self._namespace}/nodefeatures", _owned(feature, node)
+            )
+        self._try_devices(node)
+        self._repeat(self._periods["lease"], node, self._heartbeat_lease)
+        self._repeat(self._periods["status"], node, self._heartbeat_status)
+
+    def _try_devices(self, node: _Node) -> None:
+        """Again and again until the kind is served: the worker brings it."""
+        if node.has_devices or node.played.devices is None or not self._is_current(node):
+            return
+        with suppress(ApiError, *_LOST):
+            for version in _DEVICES_VERSIONS:
+                collection = f"/apis/{_DEVICES_GROUP}/{version}/devices"
+                manifest = _owned(node.played.devices, node) | {"apiVersion": f"{_DEVICES_GROUP}/{version}"}
+                try:
+                    self._put(collection, manifest)
+                except ApiError as error:
+                    if error.status == 404:
+                        continue
+                    raise
+                status = {"status": manifest["status"]}
+                self._api.patch(f"{collection}/{node.played.name}/status", status)
+                node.has_devices = True
+                return
+        self._after(_RETRY_SECONDS, lambda: self._try_devices(node))
+
+    def _heartbeat_lease(self, node: _Node) -> None:
+        self._api.patch(f"{_LEASES}/{node.played.name}", {"spec": {"renewTime": _now()}})
+
+    def _heartbeat_status(self, node: _Node) -> None:
+        conditions = _conditions(_now_seconds())
+        for each in conditions:
+            del each["lastTransitionTime"]
+        self._api.patch(f"{_NODES}/{node.played.name}/status", {"status": {"conditions": conditions}}, STRATEGIC)
+
+    def _watch_nodes(self) -> None:
+        """A kubelet makes every entry of capacity allocatable, also those that others wrote."""
+        self._follow(_NODES, self._see_node)
+
+    def _see_node(self, kind: str, seen: Object) -> None:
+        node = self._nodes.get(seen["metadata"]["name"])
+        if node is None or node.uid != seen["metadata"]["uid"]:
+            return
+        if kind == "DELETED":
+            with self._lock:
+                if self._nodes.get(node.played.name) is node:
+                    del self._nodes[node.played.name]
+            return
+        capacity, allocatable = seen["status"].get("capacity", {}), seen["status"].get("allocatable", {})
+        own = node.played.node["status"]["capacity"]
+        wanted: dict[str, str | None] = {
+            name: amount for name, amount in capacity.items() if name not in own and allocatable.get(name) != amount
+        }
+        wanted |= {name: None for name in allocatable if name not in capacity}
+        if wanted and node.speaks:
+            path = f"{_NODES}/{node.played.name}/status"
+            self._submit(lambda: self._api.patch(path, {"status": {"allocatable": wanted}}, STRATEGIC))
+
+    def _watch_pods(self) -> None:
+        self._follow(_PODS, self._see_pod, fieldSelector="spec.nodeName!=")
+
+    def _see_pod(self, kind: str, pod: Object) -> None:
+        metadata = pod["metadata"]
+        uid, node = metadata["uid"], self._nodes.get(pod["spec"].get("nodeName", ""))
+        if kind == "DELETED":
+            self._handled_pods.pop(uid, None)
+            return
+        if node is None or not node.speaks:
+            return
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+        if metadata.get("deletionTimestamp"):
+            if self._handled_pods.get(uid) != "deleted":
+                self._handled_pods[uid] = "deleted"
+                self._submit(lambda: self._delete(path, uid=uid))
+        elif pod.get("status", {}).get("phase", "Pending") == "Pending" and uid not in self._handled_pods:
+            self._handled_pods[uid] = "running"
+            self._submit(lambda: self._run_pod(path, pod))
+
+    def _run_pod(self, path: str, pod: Object) -> None:
+        self._api.patch(f"{path}/status", {"status": _running(pod)}, STRATEGIC)
+        seconds = pod["metadata"].get("annotations", {}).get(FINISH_AFTER)
+        if seconds is not None:
+            finish = lambda: self._api.patch(f"{path}/status", {"status": _finished(pod)}, STRATEGIC)  # noqa: E731
+            self._after(float(seconds), finish)
+
+    def _follow(self, path: str, see: Callable[[str, Object], None], **query: Any) -> None:
+        """List, then watch, again from the start whenever that breaks. The pace of a kubelet, not of an informer."""
+        while not self._stopping.is_set():
+            try:
+                listed = self._api.get(path, **query)
+                for each in listed["items"]:
+                    see("ADDED", each)
+                version = listed["metadata"]["resourceVersion"]
+                for kind, seen in self._api.watch(path, timeout_seconds=600, resourceVersion=version, **query):
+                    if self._stopping.is_set():
+                        return
+                    see(kind, seen)
+            except (ApiError, *_LOST) as error:
+                self._on_error(f"watch {path}: {error}")
+                self._stopping.wait(_RETRY_SECONDS)
+
+    def _repeat(self, seconds: float, node: _Node, act: Callable[[_Node], None]) -> None:
+        def once() -> None:
+            if not self._is_current(node):
+                return
+            self._after(seconds, once)
+            if node.speaks:
+                act(node)
+
+        self._after(seconds, once)
+
+    def _after(self, seconds: float, act: Callable[[], Any]) -> None:
+        with self._wake:
+            self._due_count += 1
+            heapq.heappush(self._due, (time.monotonic() + seconds, self._due_count, act))
+            self._wake.notify()
+
+    def _keep_time(self) -> None:
+        while not self._stopping.is_set():
+            with self._wake:
+                pause = self._due[0][0] - time.monotonic() if self._due else 60.0
+                if pause > 0:
+                    self._wake.wait(pause)
+                    continue
+                act = heapq.heappop(self._due)[2]
+            self._submit(act)
+
+    def _submit(self, act: Callable[[], Any]) -> None:
+        def guarded() -> None:
+            if self._stopping.is_set():
+                return
+            try:
+                act()
+            except ApiError as error:
+                if error.status not in (404, 409):  # gone meanwhile, or somebody was quicker
+                    self._on_error(str(error))
+            except _LOST as error:
+                self._on_error(f"{type(error).__name__}: {error}")
+
+        with suppress(RuntimeError, queue.Empty):  # the pool has been shut down
+            self._pool.submit(guarded)
+
+    def _put(self, collection: str, manifest: Object) -> Object:
+        """Made, or replaced when it is there."""
+        try:
+            return self._api.post(collection, manifest)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        changed = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "status")}
+        return self._api.patch(f"{collection}/{manifest['metadata']['name']}", changed)
+
+    def _delete(self, path: str, uid: str | None = None) -> None:
+        options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        with suppress(ApiError):
+            self._api.delete(path, options)
+
+    def _node(self, name: str) -> _Node:
+        with self._lock:
+            return self._nodes[name]
+
+    def _is_current(self, node: _Node) -> bool:
+        with self._lock:
+            return self._nodes.get(node.played.name) is node
+
+
+def _owned(manifest: Object, node: _Node) -> Object:
+    return manifest | {"metadata": manifest["metadata"] | {"ownerReferences": node.owner}}
+
+
+def _with_conditions(node: Object) -> Object:
+    return node | {"status": node["status"] | {"conditions": _conditions(_now_seconds())}}
+
+
+def _conditions(now: str) -> list[Object]:
+    statuses = {"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}
+    return [
+        {
+            "type": name,
+            "status": status,
+            "reason": "Played",
+            "message": "played by the testbed",
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+        }
+        for name, status in statuses.items()
+    ]
+
+
+def _running(pod: Object) -> Object:
+    now = _now_seconds()
+    ready = [
+        {"type": name, "status": "True", "lastTransitionTime": now}
+        for name in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    ]
+    containers = [_container(each, {"running": {"startedAt": now}}) for each in pod["spec"]["containers"]]
+    return {
+        "phase": "Running",
+        "startTime": now,
+        "podIP": "127.0.0.1",
+        "podIPs": [{"ip": "127.0.0.1"}],
+        "hostIP": "127.0.0.1",
+        "conditions": ready,
+        "containerStatuses": containers,
+    }
+
+
+def _finished(pod: Object) -> Object:
+    now = _now_seconds()
+    ended = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": now, "startedAt": now}}
+    return {
+        "phase": "Succeeded",
+        "conditions": [
+            {"type": name, "status": "False", "reason": "PodCompleted", "lastTransitionTime": now}
+            for name in ("Ready", "ContainersReady")
+        ],
+        "containerStatuses": [_container(each, ended, is_ready=False) for each in pod["spec"]["containers"]],
+    }
+
+
+def _container(container: Object, state: Object, *, is_ready: bool = True) -> Object:
+    return {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "played",
+        "containerID": f"played://{container['name']}",
+        "ready": is_ready,
+        "started": is_ready,
+        "restartCount": 0,
+        "state": state,
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _now_seconds() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
