@@ -23,9 +23,7 @@ MOST_UINT32: Final = 2**32 - 1
 ATOMIC: Final[Extra] = {"x-kubernetes-list-type": "atomic"}
 """The list is one value: who writes it writes all of it."""
 
-QUANTITY_PATTERN: Final = (
-    r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]+)?$"
-)
+QUANTITY_PATTERN: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]+)?$"
 """Source: the serialisation format documented for Kubernetes' `resource.Quantity`."""
 
 LONGEST_NAME: Final = 253

@@ -139,17 +139,15 @@ class Group(Fields, frozen=True, kw_only=True):
     id: Annotated[str, Meta(description="Model, as it appears in keys; with the manufacturer it names the group.")]
     manufacturer: Annotated[str, Meta(description="Maker of the cards.")]
     name: Annotated[str, Meta(description="Product name, as the driver spells it.")] = ""
-    memory: Annotated[Mib, Meta(description="Memory of a card, MiB; absent when the driver gives no figure.")] | None = (
-        None
-    )
+    memory: (
+        Annotated[Mib, Meta(description="Memory of a card, MiB; absent when the driver gives no figure.")] | None
+    ) = None
     cores: Annotated[Index, Meta(description="Compute cores of a card.")] = field(default_factory=int)
     driver_version: Annotated[str, Meta(description="Version of the driver.")] = ""
     runtime_version: Annotated[str, Meta(description="Newest version of the compute runtime that it serves.")] = ""
     compute_capability: Annotated[str, Meta(description="Version of the instruction set.")] = ""
     family: Annotated[str, Meta(description="Architecture.")] = ""
-    accelerators: Annotated[
-        tuple[Card, ...], Meta(description="The cards.", extra_json_schema=keyed("id"))
-    ] = ()
+    accelerators: Annotated[tuple[Card, ...], Meta(description="The cards.", extra_json_schema=keyed("id"))] = ()
     accelerator_sliced_detail: (
         Annotated[SlicedDetail, Meta(description="What all cards together can be divided into.")] | None
     ) = None
@@ -197,9 +195,9 @@ class TakenCard(Fields, frozen=True, kw_only=True):
         tuple[Placement, ...],
         Meta(description="Where the partition lies; only in a Pod's record.", extra_json_schema=ATOMIC),
     ] = ()
-    allocated_physical_id: Annotated[
-        str, Meta(description="Identity of the partition; only in a Pod's record.")
-    ] = field(name="allocatedPhysicalID", default="")
+    allocated_physical_id: Annotated[str, Meta(description="Identity of the partition; only in a Pod's record.")] = (
+        field(name="allocatedPhysicalID", default="")
+    )
     allocated_logical_placements: Annotated[
         tuple[Placement, ...],
         Meta(description="Where the slice lies; only in a Pod's record.", extra_json_schema=ATOMIC),
@@ -211,9 +209,7 @@ class TakenGroup(Fields, frozen=True, kw_only=True):
 
     id: Annotated[str, Meta(description="The group's model.")]
     manufacturer: Annotated[str, Meta(description="The group's maker.")]
-    accelerators: Annotated[
-        tuple[TakenCard, ...], Meta(description="Its cards.", extra_json_schema=keyed("id"))
-    ] = ()
+    accelerators: Annotated[tuple[TakenCard, ...], Meta(description="Its cards.", extra_json_schema=keyed("id"))] = ()
 
 
 class DevicesSpec(Fields, frozen=True, kw_only=True):
@@ -221,7 +217,10 @@ class DevicesSpec(Fields, frozen=True, kw_only=True):
 
     groups: Annotated[
         tuple[Group, ...],
-        Meta(description="Accelerators: equal cards of one maker are one group.", extra_json_schema=keyed("id", "manufacturer")),
+        Meta(
+            description="Accelerators: equal cards of one maker are one group.",
+            extra_json_schema=keyed("id", "manufacturer"),
+        ),
     ] = ()
     interfaces: Annotated[
         tuple[Interface, ...], Meta(description="Network interfaces.", extra_json_schema=keyed("name"))

@@ -87,12 +87,12 @@ class InstanceTypeSpec(Fields, frozen=True, kw_only=True):
     display_name: Annotated[
         str, Meta(max_length=LONGEST_DISPLAY_NAME, description="Name for people. May be changed.")
     ] = ""
-    description: Annotated[
-        str, Meta(max_length=LONGEST_DESCRIPTION, description="What it is for. May be changed.")
-    ] = ""
-    inactive: Annotated[
-        bool, Meta(description="Stops new workloads and drains those that run. May be changed.")
-    ] = False
+    description: Annotated[str, Meta(max_length=LONGEST_DESCRIPTION, description="What it is for. May be changed.")] = (
+        ""
+    )
+    inactive: Annotated[bool, Meta(description="Stops new workloads and drains those that run. May be changed.")] = (
+        False
+    )
     accelerator_group: Annotated[
         Word,
         Meta(description="Accelerators it gives, `<manufacturer>-<model>`. Required when acceleratable. Immutable."),
@@ -171,7 +171,10 @@ class TypeDetail(CpuDetail, frozen=True, kw_only=True):
     cores: Annotated[str, Meta(description="Compute cores of an accelerator.")] = ""
     compute_capability: Annotated[str, Meta(description="Version of the accelerator's instruction set.")] = ""
     sliced_detail: Annotated[SlicedDetail, Meta(description="What the accelerators can be divided into.")] | None = None
-    cpu: Annotated[CpuDetail, Meta(description="The CPU beside the accelerator, when types are told apart by CPU.")] | None = None
+    cpu: (
+        Annotated[CpuDetail, Meta(description="The CPU beside the accelerator, when types are told apart by CPU.")]
+        | None
+    ) = None
     runtime_version: Annotated[str, Meta(description="The oldest of runtimeVersions.")] = ""
     runtime_versions: Annotated[
         tuple[str, ...],

@@ -57,6 +57,12 @@ def guarded(run: Callable[[], Any]) -> int:
             traceback.print_exc()
         _say(f"error: {error}")
         return Exit.USAGE
+    except OSError as error:  # of a file that no door re-wrapped, such as a folder that may not be listed
+        if debug:
+            traceback.print_exc()
+        about = f"{error.filename} cannot be used: " if error.filename else ""
+        _say(f"error: {about}{error.strerror or error}; check the path and its rights")
+        return Exit.USAGE
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never sees a traceback
         if debug:
             traceback.print_exc()

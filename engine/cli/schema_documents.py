@@ -13,9 +13,10 @@ from typing import Any, Final
 from engine.cli.documents import json_text
 from engine.lang.codes import Severity
 from engine.lang.model_documents import API_VERSION, MODELS
+from engine.lang.notation import parse_type
 from engine.lang.render import JSON_VERSION
 from engine.lang.section import Combine, Section
-from engine.lang.types import MISSING, Kind, Member, Type, parse_type
+from engine.lang.types import MISSING, Kind, Member, Type
 from engine.machines.schema import machine_schema
 from engine.sections.catalog import CATALOGUE, VOCABULARY
 

@@ -13,7 +13,7 @@ from engine.cluster.actions import Action, EmitEvent, MergePatch, ObjectReferenc
 from engine.cluster.resources import NODE_FEATURES, NODES, ObjectKey
 from engine.features.bookkeeping import Owned, read_nfd, read_owned, without, written
 from engine.features.hostfacts import is_literal
-from engine.features.keys import INSTALLATION, LAST_MANAGED, WORKER_SUFFIX, is_our_class
+from engine.features.keys import INSTALLATION, LAST_MANAGED, is_our_class
 from engine.features.managed import Managed, three_way
 from engine.features.neighbourhood import Memory, Neighbourhood, Pass, Policy, Stopped
 from engine.features.presence import is_host_key, next_expiry, present_objects

@@ -107,8 +107,18 @@ _ROWS = (
         "A resource name is spelled out where identity should be named.",
     ),
     Code("RP540", "call does not fit", _ERROR, "A prepare rule calls what `facts.intents` does not declare like that."),
-    Code("RP541", "unused intent", _WARNING, "An intent is called by no rule, or an outcome of it is neither accepted nor worded."),
-    Code("RP542", "hold without release", _ERROR, "What a slice holds and when the pack says it is released do not agree."),
+    Code(
+        "RP541",
+        "unused intent",
+        _WARNING,
+        "An intent is called by no rule, or an outcome of it is neither accepted nor worded.",
+    ),
+    Code(
+        "RP542",
+        "hold without release",
+        _ERROR,
+        "What a slice holds and when the pack says it is released do not agree.",
+    ),
     Code("RP601", "defined twice", _ERROR, "Two packs define one thing."),
     Code(
         "RP610",

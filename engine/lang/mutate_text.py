@@ -108,7 +108,16 @@ def literal_edits(value: object, written: str, choices: Iterable[str]) -> Iterat
 
 
 def _unmutated(node: Node) -> Iterable[Node]:
-    return node.args[1:] if isinstance(node, ast.Call) and node.name in _REASONS else ()
+    """Parts that no test could tell from another: a reason, and a fallback that is compared with something else anyway."""
+    match node:
+        case ast.Call(name, arguments) if name in _REASONS:
+            return arguments[1:]
+        case ast.Comparator(
+            "==" | "!=", ast.Call("default", (_, ast.Literal(str() as fallback) as part)), ast.Literal(other)
+        ):
+            return (part,) if fallback != other else ()
+        case _:
+            return ()
 
 
 def _edits(node: Node, text: str) -> Iterator[TextEdit]:

@@ -12,6 +12,7 @@ from typing import Any
 from engine.errors import InputError
 from engine.lang import ir
 from engine.lang.evaluate import SectionEvaluator
+from engine.lang.notation import parse_shape
 from engine.lang.observe import Observer
 from engine.lang.packtest import Joint, Scenario
 from engine.lang.packtest_cases import Case, expand
@@ -19,7 +20,7 @@ from engine.lang.packtest_inputs import filled_settings, pack_types
 from engine.lang.packtest_verdict import Ran, ran_as, verdict
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner, Section
-from engine.lang.types import Type, parse_shape
+from engine.lang.types import Type
 
 
 class TrialProgram(Program):

@@ -13,6 +13,7 @@ from engine.lang import ir
 from engine.lang.check import Scope
 from engine.lang.diagnostics import Diagnostics, Related, nearest
 from engine.lang.library import Used, mentioned, merged_tables
+from engine.lang.notation import parse_type
 from engine.lang.packs import Pack
 from engine.lang.params import defaults, params_of
 from engine.lang.program import LinkedPack
@@ -21,7 +22,7 @@ from engine.lang.section import Catalogue, Combine, Owner, Section
 from engine.lang.sectionbuild import Expressions, SectionBuilder, build_lets
 from engine.lang.source import Place
 from engine.lang.tree import Entry, Map, Node, Scalar, Seq, Style, plain
-from engine.lang.types import ANY, STR, Member, Type, map_of, object_of, parse_type, type_of
+from engine.lang.types import ANY, STR, Member, Type, map_of, object_of, type_of
 
 _SETTING_TYPES: Final = {"boolean": "bool", "integer": "int", "string": "str"}
 _NOT_COMPILED: Final = ("sections", "derived", "use", "open")

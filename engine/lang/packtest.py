@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.errors import InputError
 from engine.lang.diagnostics import Diagnostics, nearest
+from engine.lang.notation import parse_shape
 from engine.lang.observe import Observer
 from engine.lang.packtest_cases import Case, expand
 from engine.lang.packtest_compare import Difference
@@ -21,7 +22,7 @@ from engine.lang.packtest_verdict import Ran, ran_as, verdict
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner, Section
 from engine.lang.source import Place
-from engine.lang.types import Type, parse_shape
+from engine.lang.types import Type
 
 
 @dataclass(frozen=True, slots=True)

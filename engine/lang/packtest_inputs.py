@@ -10,9 +10,10 @@ from typing import Any
 
 from engine.lang import ir
 from engine.lang.linking import setting_name
+from engine.lang.notation import parse_type
 from engine.lang.program import LinkedPack
 from engine.lang.section import Catalogue
-from engine.lang.types import Member, Type, object_of, parse_type, type_of, violations
+from engine.lang.types import Member, Type, object_of, type_of, violations
 
 
 def pack_types(pack: LinkedPack, catalogue: Catalogue) -> Mapping[str, Type]:

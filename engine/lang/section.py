@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.lang.types import Type, parse_shape, parse_type
+from engine.lang.notation import parse_shape, parse_type
+from engine.lang.types import Type
 
 
 class Combine(StrEnum):

@@ -17,6 +17,7 @@ from engine.lang.emitbuild import EmitBuilder
 from engine.lang.fold import fold
 from engine.lang.functions import FUNCTIONS
 from engine.lang.limits import MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_NODES
+from engine.lang.notation import parse_type
 from engine.lang.owns import OwnedKeys
 from engine.lang.parser import ExpressionSyntaxError, parse
 from engine.lang.readset import read_paths
@@ -24,7 +25,7 @@ from engine.lang.section import Combine, Section
 from engine.lang.source import Place
 from engine.lang.tree import Map, Scalar, Seq
 from engine.lang.tree import Node as TreeNode
-from engine.lang.types import ANY, BOOL, INT, MISSING, Kind, Member, Type, object_of, parse_type
+from engine.lang.types import ANY, BOOL, INT, MISSING, Kind, Member, Type, object_of
 from engine.lang.walk import walk_with_depth
 
 

@@ -1,19 +1,11 @@
-"""The types of the rule language and the notation that declares them.
+"""The types of the rule language: comparing, joining and printing them, and where a value breaks one.
 
-Knows nothing of expressions: `check` infers types, this module compares, joins and prints them. The notation is what the
-section catalogue is written in:
-
-    str int bool any null     T?          nullable
-    T[]  map<T>               {a: T, b?: T}   object; `b?: T` may be absent and then reads as null
-    'a'|'b'                   one of these texts
-    @name                     a type that the pack decides (its slots, its extras)
-    field: T = 0              in an emit shape: what the field is when no rule gave it
+Knows nothing of expressions (`check` infers types) and nothing of how types are written down (`notation` reads that).
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -272,130 +264,3 @@ def _object_violations(value: Mapping[str, Any], wanted: Type, path: str) -> Ite
             yield here, f"unknown field; known: {', '.join(wanted.names)}"
         else:
             yield from violations(item, member.type.or_null() if member.optional else member.type, here)
-
-
-# The notation ------------------------------------------------------------------------------------------------------
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|(?P<text>'[^']*')|(?P<json>-?[0-9]+|\"[^\"]*\")|(?P<sign>[{}<>\[\]:,?|=@]))"
-)
-_SIMPLE: Final = {"str": STR, "int": INT, "bool": BOOL, "any": ANY, "null": NULL}
-
-
-def parse_type(notation: str, named: Mapping[str, Type] | None = None) -> Type:
-    """The type a notation declares; `named` gives what `@name` stands for. Raises ContractError on a slip."""
-    parser = _Notation(notation, named or {})
-    made = parser.type()
-    parser.finish()
-    return made
-
-
-def parse_shape(notation: str, named: Mapping[str, Type] | None = None) -> tuple[Type, ...]:
-    """The alternatives of an emit shape, `{…} or {…}`; nearly always one."""
-    parser = _Notation(notation, named or {})
-    made = [parser.type()]
-    while parser.peek() == "or":
-        parser.take()
-        made.append(parser.type())
-    parser.finish()
-    return tuple(made)
-
-
-class _Notation:
-    """A recursive reader of the notation; declarations are ours, so a slip is a ContractError."""
-
-    def __init__(self, text: str, named: Mapping[str, Type]) -> None:
-        self.text, self.named, self.at = text, named, 0
-        self.tokens: list[str] = []
-        at = 0
-        while text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise ContractError(f"cannot read the type notation at {text[at : at + 20]!r}")
-            self.tokens.append(match.group().strip())
-            at = match.end()
-
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def take(self, wanted: str = "") -> str:
-        token = self.peek()
-        if not token or (wanted and token != wanted):
-            raise ContractError(
-                f"type notation: expected {wanted or 'more'}, got {token or 'the end'} in {self.text!r}"
-            )
-        self.at += 1
-        return token
-
-    def finish(self) -> None:
-        if self.peek():
-            raise ContractError(f"type notation: {self.peek()!r} is left over in {self.text!r}")
-
-    def type(self) -> Type:
-        made = self.base()
-        while self.peek() in ("[", "?"):
-            if self.take() == "[":
-                self.take("]")
-                made = list_of(made)
-            else:
-                made = made.or_null()
-        return made
-
-    def base(self) -> Type:
-        token = self.take()
-        if token == "{":
-            return self.object()
-        if token == "@":
-            name = self.take()
-            if name not in self.named:
-                return ANY
-            return self.named[name]
-        if token == "map":
-            self.take("<")
-            element = self.type()
-            self.take(">")
-            return map_of(element)
-        if token.startswith("'"):
-            choices = [token[1:-1]]
-            while self.peek() == "|":
-                self.take()
-                choices.append(self.take()[1:-1])
-            return Type(Kind.STR, choices=tuple(choices))
-        if token not in _SIMPLE:
-            raise ContractError(f"type notation: unknown type {token!r} in {self.text!r}")
-        return _SIMPLE[token]
-
-    def object(self) -> Type:
-        members: list[tuple[str, Member]] = []
-        while self.peek() != "}":
-            name = self.take()
-            optional = self.peek() == "?"
-            if optional:
-                self.take()
-            self.take(":")
-            made = self.type()
-            default: Any = MISSING
-            if self.peek() == "=":
-                self.take()
-                default = self.default()
-            optional = optional or made.nullable
-            members.append((name, Member(made.or_null() if optional else made, optional, default)))
-            if self.peek() == ",":
-                self.take()
-        self.take("}")
-        return Type(Kind.OBJECT, members=tuple(members))
-
-    def default(self) -> Any:
-        token = self.take()
-        if token == "[":
-            items = []
-            while self.peek() != "]":
-                items.append(self.default())
-                if self.peek() == ",":
-                    self.take()
-            self.take("]")
-            return items
-        if token == "{":
-            self.take("}")
-            return {}
-        return token[1:-1] if token.startswith("'") else json.loads(token)

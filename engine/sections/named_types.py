@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from engine.errors import ContractError
-from engine.lang.types import ANY, BOOL, INT, STR, Member, Type, list_of, map_of, object_of, parse_type
+from engine.lang.notation import parse_type
+from engine.lang.types import ANY, BOOL, INT, STR, Member, Type, list_of, map_of, object_of
 
 _WORDS: Final = {"string": "str", "integer": "int", "boolean": "bool"}
 _IDS: Final = list_of(INT)

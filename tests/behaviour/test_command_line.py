@@ -70,6 +70,18 @@ def test_a_broken_contract_is_3_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("version").exit_code == 3
 
 
+def test_a_folder_that_may_not_be_listed_is_unreadable_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> object:
+        raise PermissionError(13, "Permission denied", "rules/secret")
+
+    monkeypatch.setattr("engine.cli.packs.find_packs", refused)
+    result = run("validate", "rules")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "engine: error: rules/secret cannot be used: Permission denied; check the path and its rights\n"
+    )
+
+
 def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     from click.testing import CliRunner
 

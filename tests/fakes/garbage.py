@@ -22,7 +22,9 @@ def collect(server: ApiServer, changes: list[Change]) -> None:
         assert change.after is not None
         metadata = change.after["metadata"]
         if metadata.get("ownerReferences"):
-            _dependent(server, server.kind(change.kind), (metadata.get("namespace", ""), metadata["name"]), change.after)
+            _dependent(
+                server, server.kind(change.kind), (metadata.get("namespace", ""), metadata["name"]), change.after
+            )
 
 
 def _one_pass(server: ApiServer, kind: Kind) -> bool:

@@ -14,16 +14,51 @@ from engine.lang.types import object_of
 INPUT = "item: {name: str, count: int, size?: int, ready: bool, kind?: 'big'|'small', tags: str[], parts: {id: str, n?: int}[]}"
 
 SECTIONS = (
-    Section("pick", Owner.DERIVATION, Combine.FIRST, INPUT, "{label: str, size?: int, grade: 'a'|'b' = 'a'}", "picks one"),
+    Section(
+        "pick", Owner.DERIVATION, Combine.FIRST, INPUT, "{label: str, size?: int, grade: 'a'|'b' = 'a'}", "picks one"
+    ),
     Section("must-pick", Owner.DERIVATION, Combine.FIRST, INPUT, "{label: str}", "picks one, always", must=True),
     Section("labels", Owner.DERIVATION, Combine.MERGE, INPUT, "map<str>", "labels"),
-    Section("marks", Owner.DERIVATION, Combine.MERGE, INPUT, "{labels: map<str>, notes: map<str> = {}}", "marks", owns=True, unowned=("notes",)),
-    Section("object", Owner.DERIVATION, Combine.MERGE, INPUT, "{name: str, more: {a?: str, b?: int}, list: str[] = []}", "object", must=True),
+    Section(
+        "marks",
+        Owner.DERIVATION,
+        Combine.MERGE,
+        INPUT,
+        "{labels: map<str>, notes: map<str> = {}}",
+        "marks",
+        owns=True,
+        unowned=("notes",),
+    ),
+    Section(
+        "object",
+        Owner.DERIVATION,
+        Combine.MERGE,
+        INPUT,
+        "{name: str, more: {a?: str, b?: int}, list: str[] = []}",
+        "object",
+        must=True,
+    ),
     Section("rows", Owner.DERIVATION, Combine.LIST, INPUT, "{id: str, permissions: str = 'rw'}", "a row each"),
     Section("total", Owner.DERIVATION, Combine.SUM, INPUT, "map<int>", "adds up"),
-    Section("either", Owner.DERIVATION, Combine.FIRST, INPUT, "{product: str, family?: str} or {exclude: str}", "one or the other", optional=True),
+    Section(
+        "either",
+        Owner.DERIVATION,
+        Combine.FIRST,
+        INPUT,
+        "{product: str, family?: str} or {exclude: str}",
+        "one or the other",
+        optional=True,
+    ),
     Section("refusals", Owner.DERIVATION, Combine.FIRST, INPUT, "{refuse: str}", "refuses", message=""),
-    Section("late", Owner.DERIVATION, Combine.LIST, INPUT, "{name: str}", "refuses later", message="{state: str, free?: int}"),
+    Section(
+        "late",
+        Owner.DERIVATION,
+        Combine.LIST,
+        INPUT,
+        "{name: str}",
+        "refuses later",
+        message="{state: str, free?: int}",
+    ),
     Section("free", Owner.DERIVATION, Combine.FIRST, INPUT, "{value: any}", "anything"),
     Section("switched", Owner.DERIVATION, Combine.FIRST, INPUT, "{label: str}", "sees settings", settings=True),
 )
@@ -41,7 +76,7 @@ ITEM: dict[str, Any] = {"name": "x", "count": 2, "ready": True, "tags": ["t"], "
 def pack(body: str, *, name: str = "p", kind: str = "Derivation", extra: str = "") -> PackFiles:
     """A one-file pack with a `sections` body (indented by four) and further spec keys (indented by two)."""
     text = (
-        f"apiVersion: rules.gpustack.ai/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}, version: \"1.0.0\"}}\nspec:\n"
+        f'apiVersion: rules.gpustack.ai/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}, version: "1.0.0"}}\nspec:\n'
         + extra
         + ("  sections:\n" + body if body else "")
     )

@@ -8,9 +8,10 @@ from engine.errors import ContractError
 from engine.lang import ast
 from engine.lang.check import Scope, check_condition, check_expression, cost, narrowings
 from engine.lang.diagnostics import Diagnostics
+from engine.lang.notation import parse_type
 from engine.lang.parser import parse
 from engine.lang.source import Place, Source, Span
-from engine.lang.types import INT, NULL, Type, parse_type, type_of
+from engine.lang.types import INT, NULL, Type, type_of
 
 SCOPE = Scope(
     {

@@ -12,12 +12,13 @@ from engine.lang.check import Scope, check_condition, check_expression
 from engine.lang.compile import compile_node
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.functions import FUNCTIONS
+from engine.lang.notation import parse_type
 from engine.lang.parser import parse
 from engine.lang.reader import read
 from engine.lang.source import Place, Source, Span
 from engine.lang.template import Hole, TemplateError, parse_template
 from engine.lang.tree import plain
-from engine.lang.types import Type, parse_type, type_of
+from engine.lang.types import Type, type_of
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "expr"
 FILES = sorted(path.name for path in CORPUS.glob("*.yaml"))

@@ -163,14 +163,18 @@ def test_an_optional_key_is_left_out_when_null_and_any_other_null_could_not_be_t
 
 
 def test_required_fails_even_in_an_optional_key():
-    made = program("    free:\n      - id: it\n        emit:\n          value:\n            k?: $(required(item.size, 'no size'))\n")
+    made = program(
+        "    free:\n      - id: it\n        emit:\n          value:\n            k?: $(required(item.size, 'no size'))\n"
+    )
     outcome = made.evaluate("free", item())
     assert outcome.kind is OutcomeKind.UNKNOWN
     assert "no size" in outcome.reason
 
 
 def test_an_unknown_rule_says_that_it_could_not_tell_and_counts_as_fired():
-    made = program("    pick:\n      - id: unreadable\n        when: item.ready\n        unknown: cannot read $(item.name)\n")
+    made = program(
+        "    pick:\n      - id: unreadable\n        when: item.ready\n        unknown: cannot read $(item.name)\n"
+    )
     outcome = made.evaluate("pick", item())
     assert (outcome.kind, outcome.fired) == (OutcomeKind.UNKNOWN, ("unreadable",))
     assert outcome.reason == "pick/unreadable: cannot read x"
@@ -200,7 +204,9 @@ def test_an_error_names_section_rule_and_field():
 
 
 def test_a_when_that_fails_names_its_rule():
-    made = program("    pick:\n      - id: divides\n        when: floor_div(`1`, item.count) > `0`\n        emit: {label: x}\n")
+    made = program(
+        "    pick:\n      - id: divides\n        when: floor_div(`1`, item.count) > `0`\n        emit: {label: x}\n"
+    )
     assert made.evaluate("pick", item(count=0)).reason.startswith("pick/divides: ")
 
 
@@ -247,7 +253,8 @@ def test_inputs_are_not_changed():
 def test_settings_are_seen_where_a_section_says_so():
     extra = "  settings:\n    - {name: some-switch, type: boolean, default: true, help: a switch}\n"
     made = program(
-        "    switched:\n      - id: switch-on\n        when: settings.someSwitch\n        emit: {label: x}\n", extra=extra
+        "    switched:\n      - id: switch-on\n        when: settings.someSwitch\n        emit: {label: x}\n",
+        extra=extra,
     )
     assert made.evaluate("switched", {**item(), "settings": {"someSwitch": True}}).fired == ("switch-on",)
     assert made.evaluate("switched", {**item(), "settings": {"someSwitch": False}}).fired == ()
@@ -255,7 +262,9 @@ def test_settings_are_seen_where_a_section_says_so():
 
 @pytest.mark.parametrize("parts", [None, "text"])
 def test_for_each_over_what_is_no_list_could_not_tell(parts):
-    made = program("    rows:\n      - id: each\n        forEach: {in: item.parts, as: part}\n        emit: {id: $(part.id)}\n")
+    made = program(
+        "    rows:\n      - id: each\n        forEach: {in: item.parts, as: part}\n        emit: {id: $(part.id)}\n"
+    )
     assert made.evaluate("rows", item(parts=parts)).kind is OutcomeKind.UNKNOWN
 
 

@@ -17,9 +17,10 @@ from engine.lang.functions.function import function
 from engine.lang.functions.registry import registered
 from engine.lang.functions.signature import parse_signature
 from engine.lang.functions.tables import glob_matches
+from engine.lang.notation import parse_type
 from engine.lang.parser import parse
 from engine.lang.source import Place, Source, Span
-from engine.lang.types import parse_type, violations
+from engine.lang.types import violations
 
 EXAMPLE_INPUT = {"card": {"name": "Acme One", "cores": 96, "family": None}}
 EXAMPLE_SCOPE = Scope({"card": parse_type("{name: str, cores: int, family?: str}")})

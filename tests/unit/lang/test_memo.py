@@ -28,7 +28,10 @@ def test_a_change_that_a_rule_looks_at_is_decided_anew():
     memo = Memo(program(BODY))
     assert memo.decide("pick", item(size=1)).outcome.fired == ("sized",)
     assert memo.decide("pick", item()).outcome.fired == ()
-    assert memo.decide("rows", item(parts=[{"id": "a"}])).outcome.value != memo.decide("rows", item(parts=[{"id": "b"}])).outcome.value
+    assert (
+        memo.decide("rows", item(parts=[{"id": "a"}])).outcome.value
+        != memo.decide("rows", item(parts=[{"id": "b"}])).outcome.value
+    )
 
 
 def test_true_and_one_are_different_values():

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.lang.notation import parse_shape
 from engine.lang.packtest_compare import (
     Difference,
     differences,
@@ -14,7 +15,7 @@ from engine.lang.packtest_compare import (
     shown,
     with_defaults,
 )
-from engine.lang.types import MISSING, parse_shape
+from engine.lang.types import MISSING
 
 
 def found(expected: Any, got: Any, *, partial: bool = False) -> list[str]:

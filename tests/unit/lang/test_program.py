@@ -55,7 +55,13 @@ def test_a_program_written_as_json_and_read_back_is_the_same_program():
     again = Program.from_json(made.to_json(), vocabulary="1.3")
     assert again.to_json() == made.to_json()
     assert again.digest == made.digest
-    for given in (item(), item(count=20), item(count=20, parts=[{"id": "a"}]), item(name="unreadable"), item(kind="big")):
+    for given in (
+        item(),
+        item(count=20),
+        item(count=20, parts=[{"id": "a"}]),
+        item(name="unreadable"),
+        item(kind="big"),
+    ):
         for section in ("pick", "labels", "rows", "refusals", "late"):
             assert again.evaluate(section, given) == made.evaluate(section, given)
 
@@ -129,12 +135,19 @@ def _with_derived(card, alloc=()):
         "card": tuple(ir.Let(name, parse(text)) for name, text in card),
         "alloc": tuple(ir.Let(name, parse(text)) for name, text in alloc),
     }
-    return Program([LinkedPack("Manufacturer", "acme", "1.0.0", {}, {"identity": {"manufacturer": "acme"}}, lets)], vocabulary="1.0")
+    return Program(
+        [LinkedPack("Manufacturer", "acme", "1.0.0", {}, {"identity": {"manufacturer": "acme"}}, lets)],
+        vocabulary="1.0",
+    )
 
 
 def test_derived_values_are_computed_when_read_and_see_those_above_them():
     made = _with_derived(
-        [("half", "floor_div(card.cores, `2`)"), ("quarter", "floor_div(half, `2`)"), ("broken", "floor_div(`1`, `0`)")],
+        [
+            ("half", "floor_div(card.cores, `2`)"),
+            ("quarter", "floor_div(half, `2`)"),
+            ("broken", "floor_div(`1`, `0`)"),
+        ],
         [("count", "length(alloc.cards)")],
     )
     alloc = made.with_derived("acme", {"cards": [{"cores": 8}, {"cores": 20}]})
@@ -165,7 +178,8 @@ def test_a_section_that_a_maker_lacks_answers_nothing():
 
 def test_defaults_are_filled_in_at_every_depth_without_changing_what_was_given():
     filler = ir.Filler(
-        (("mode", "rw"), ("tags", [])), (("rows", ir.Filler(element=ir.Filler((("n", 1),)))), ("one", ir.Filler((("deep", True),))))
+        (("mode", "rw"), ("tags", [])),
+        (("rows", ir.Filler(element=ir.Filler((("n", 1),)))), ("one", ir.Filler((("deep", True),)))),
     )
     rows = [{"n": 2}, {}]
     made = fill_defaults({"rows": rows, "one": {}}, filler)

@@ -33,8 +33,18 @@ def rule(section, text):
         (rule("pick", "        emit: {'$(item.name)': x, label: x}\n"), "RP423", "8:16", "a computed key"),
         (rule("either", "        emit: {product: x, exclude: z}\n"), "RP423", "8:15", "do not go together"),
         (rule("either", "        emit: {prodct: x}\n"), "RP423", "8:16", "unknown field `prodct`"),
-        (rule("rows", "        forEach: {in: item.name, as: part}\n        emit: {id: x}\n"), "RP415", "8:23", "goes over a list"),
-        (rule("rows", "        forEach: {in: item.parts, as: item}\n        emit: {id: x}\n"), "RP201", "8:39", "is taken"),
+        (
+            rule("rows", "        forEach: {in: item.name, as: part}\n        emit: {id: x}\n"),
+            "RP415",
+            "8:23",
+            "goes over a list",
+        ),
+        (
+            rule("rows", "        forEach: {in: item.parts, as: item}\n        emit: {id: x}\n"),
+            "RP201",
+            "8:39",
+            "is taken",
+        ),
         (rule("rows", "        let: {item: '`1`'}\n        emit: {id: x}\n"), "RP201", "8:15", "is taken"),
         (rule("rows", "        when: item.name\n        emit: {id: x}\n"), "RP411", "8:15", "boolean"),
         (rule("rows", "        when: 'false == true'\n        emit: {id: x}\n"), "RP401", "8:16", "false"),
@@ -43,7 +53,12 @@ def rule(section, text):
         (rule("refusals", "        emit: {refuse: X}\n"), "RP202", "7:9", "without a message"),
         (rule("rows", "        emit: {id: x}\n        message: no\n"), "RP110", "9:18", "no"),
         (rule("rows", "        emit: {id: x}\n        message: text\n"), "RP201", "9:18", "carry no message"),
-        ("    pick:\n      select: merge\n      rules:\n        - id: it\n          emit: {label: x}\n", "RP515", "7:15", "combines by `first`"),
+        (
+            "    pick:\n      select: merge\n      rules:\n        - id: it\n          emit: {label: x}\n",
+            "RP515",
+            "7:15",
+            "combines by `first`",
+        ),
         ("    pikc:\n      - id: it\n        emit: {label: x}\n", "RP201", "6:5", "unknown section `pikc`"),
     ],
 )
@@ -54,9 +69,7 @@ def test_a_mistake_is_found_at_its_place(body, code, at, words):
 
 
 def test_a_rule_after_one_that_always_fires_is_unreachable_and_both_places_are_named():
-    body = (
-        "    pick:\n      - id: always\n        emit: {label: x}\n      - id: never\n        when: item.ready\n        emit: {label: z}\n"
-    )
+    body = "    pick:\n      - id: always\n        emit: {label: x}\n      - id: never\n        when: item.ready\n        emit: {label: z}\n"
     made = linked(body)
     assert [d.code for d in made.diagnostics] == ["RP512"]
     only = next(iter(made.diagnostics))
@@ -80,7 +93,10 @@ def test_a_rule_id_used_twice_in_one_pack_names_both_places():
 
 
 def test_has_in_a_when_makes_the_path_there_for_let_and_emit():
-    body = rule("pick", "        when: has(item.size)\n        let: {twice: 'mul(item.size, `2`)'}\n        emit: {label: $(twice)}\n")
+    body = rule(
+        "pick",
+        "        when: has(item.size)\n        let: {twice: 'mul(item.size, `2`)'}\n        emit: {label: $(twice)}\n",
+    )
     assert codes(body) == []
 
 

@@ -18,7 +18,7 @@ from engine.lang.template import Hole, Template, TemplateError, parse_template
         ("$(f(')', x))", (Hole("f(')', x)", 2),)),
         ("$(a[?b == '\\')'])", (Hole("a[?b == '\\')']", 2),)),
         ('$("a)b".c)', (Hole('"a)b".c', 2),)),
-        ("$(a == `\")\"`)", (Hole("a == `\")\"`", 2),)),
+        ('$(a == `")"`)', (Hole('a == `")"`', 2),)),
         ("$(re_match('x{2,}', b))", (Hole("re_match('x{2,}', b)", 2),)),
         ("${HOME} {{ x }} $5", ("${HOME} {{ x }} $5",)),
     ],

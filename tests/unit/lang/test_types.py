@@ -3,6 +3,7 @@
 import pytest
 
 from engine.errors import ContractError
+from engine.lang.notation import parse_shape, parse_type
 from engine.lang.types import (
     ANY,
     BOOL,
@@ -18,8 +19,6 @@ from engine.lang.types import (
     list_of,
     map_of,
     object_of,
-    parse_shape,
-    parse_type,
     type_of,
     violations,
 )
@@ -27,14 +26,29 @@ from engine.lang.types import (
 
 @pytest.mark.parametrize(
     "notation",
-    ["str", "int", "bool", "any", "null", "str?", "int[]", "map<str[]>", "{a: int, b?: str}", "'x'|'y'", "{a: {b?: int[]}[]}", "'x'?"],
+    [
+        "str",
+        "int",
+        "bool",
+        "any",
+        "null",
+        "str?",
+        "int[]",
+        "map<str[]>",
+        "{a: int, b?: str}",
+        "'x'|'y'",
+        "{a: {b?: int[]}[]}",
+        "'x'?",
+    ],
 )
 def test_a_type_prints_as_it_is_written(notation):
     assert str(parse_type(notation)) == notation
 
 
 def test_defaults_stand_in_the_notation():
-    made = parse_type("{a: int = 0, b: 'x'|'y' = 'x', c: str[] = [\"ok\", \"so\"], d: bool = false, e: map<str> = {}, f: int}")
+    made = parse_type(
+        "{a: int = 0, b: 'x'|'y' = 'x', c: str[] = [\"ok\", \"so\"], d: bool = false, e: map<str> = {}, f: int}"
+    )
     defaults = {name: member.default for name, member in made.members}
     assert defaults == {"a": 0, "b": "x", "c": ["ok", "so"], "d": False, "e": {}, "f": MISSING}
 

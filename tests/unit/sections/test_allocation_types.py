@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.lang.types import Kind, parse_shape, parse_type
+from engine.lang.notation import parse_shape, parse_type
+from engine.lang.types import Kind
 from engine.sections import claims, guards, health, inject, prepare, prerequisites
 from engine.sections.alloc_input import Stage, alloc_notation, card_notation
 from engine.sections.named_types import fact_type, named_types

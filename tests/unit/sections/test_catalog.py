@@ -8,8 +8,9 @@ import pkgutil
 import pytest
 
 import engine.sections
+from engine.lang.notation import parse_type
 from engine.lang.section import Combine, Owner, Section
-from engine.lang.types import MISSING, Kind, Type, parse_type
+from engine.lang.types import MISSING, Kind, Type
 from engine.sections.catalog import CATALOGUE
 
 MANUFACTURER = {
