@@ -43,8 +43,7 @@ Quantity = Annotated[
 class Fields(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True, gc=False):
     """Base of all objects: frozen, camelCase keys, defaults left out when written, unknown keys skipped when read.
 
-    A field that is always written, 0 and false included, has a default made by `field(default_factory=int)`: the encoder
-    leaves out only defaults that are values.
+    A field that is always written, 0 and false included, has its default from `written`.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = ()
@@ -53,6 +52,11 @@ class Fields(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw
 
 class ObjectMeta(OwnedMeta, frozen=True, omit_defaults=True):
     """metadata as it is read, and written without what is empty."""
+
+
+def written(default: str | int) -> Any:
+    """A default for a field that is written whatever it holds: the encoder leaves out only defaults that are values."""
+    return msgspec.field(default_factory=lambda: default)
 
 
 def keyed(*keys: str) -> Extra:
@@ -65,6 +69,6 @@ def one_of(*values: str) -> Extra:
     return {"enum": list(values)}
 
 
-def defaulted(value: str | int | bool) -> Extra:
+def defaulted(value: str) -> Extra:
     """What the API server fills in when the field is absent."""
     return {"default": value}

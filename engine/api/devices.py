@@ -10,55 +10,12 @@ from typing import Annotated, Final
 
 from msgspec import Meta, field
 
-from engine.api.base import ATOMIC, INT32, Count, Fields, Index, Mib, ObjectMeta, keyed
+from engine.api.base import ATOMIC, INT32, Count, Fields, Index, Mib, ObjectMeta, keyed, written
 from engine.api.interfaces import Interface
 from engine.api.kind import AGE, Column, Kind
+from engine.api.slicing import LogicalSlicing, PhysicalSlicing, Placement, ProfileCount, SlicedDetail
 
 LAST_MODE: Final = 5
-
-
-class LogicalSlicing(Fields, frozen=True, kw_only=True):
-    """Slices made by software."""
-
-    count: Annotated[Count, Meta(description="Most slices at once; 0 when it cannot be sliced.")] = field(
-        default_factory=int
-    )
-    cores_percentage_overcommit: Annotated[
-        bool, Meta(description="Whether the compute shares of all slices may add up to more than 100 %.")
-    ] = field(default_factory=bool)
-
-
-class Placement(Fields, frozen=True, kw_only=True):
-    """A place on the card that an instance takes."""
-
-    start: Annotated[Count, Meta(description="First position.")] = field(default_factory=int)
-    length: Annotated[Count, Meta(description="Positions taken.")] = field(default_factory=int)
-
-
-class PhysicalProfile(Fields, frozen=True, kw_only=True):
-    """A size of hardware partition that the card offers."""
-
-    name: Annotated[str, Meta(description="Profile, in the spelling that resource names use.")]
-    memory_mib: Annotated[Mib, Meta(description="Memory of an instance, MiB.")] = 0
-    compute_slices: Annotated[Count, Meta(description="Compute slices of an instance.")] = field(default_factory=int)
-    memory_slices: Annotated[Count, Meta(description="Memory slices of an instance.")] = field(default_factory=int)
-    count: Annotated[Count, Meta(description="Most instances of this profile on an empty card.")] = field(
-        default_factory=int
-    )
-    placements: Annotated[
-        tuple[Placement, ...], Meta(description="Places where an instance may begin.", extra_json_schema=ATOMIC)
-    ] = ()
-
-
-class PhysicalSlicing(Fields, frozen=True, kw_only=True):
-    """Partitions made by hardware."""
-
-    count: Annotated[Count, Meta(description="Most partitions at once; 0 when the card is not partitioned.")] = field(
-        default_factory=int
-    )
-    profiles: Annotated[
-        tuple[PhysicalProfile, ...], Meta(description="Profiles on offer.", extra_json_schema=keyed("name"))
-    ] = ()
 
 
 class Roce(Fields, frozen=True, kw_only=True):
@@ -87,9 +44,7 @@ class CardTopology(Fields, frozen=True, kw_only=True):
 class CardAbility(Fields, frozen=True, kw_only=True):
     """What a card can serve."""
 
-    unhealthy: Annotated[bool, Meta(description="The driver reports a fault; it is not handed out.")] = field(
-        default_factory=bool
-    )
+    unhealthy: Annotated[bool, Meta(description="The driver reports a fault; it is not handed out.")] = written(False)
     logical_sliced: Annotated[LogicalSlicing, Meta(description="Slices made by software.")] | None = None
     physical_sliced: Annotated[PhysicalSlicing, Meta(description="Partitions made by hardware.")] | None = None
 
@@ -98,39 +53,13 @@ class Card(Fields, frozen=True, kw_only=True):
     """One accelerator."""
 
     id: Annotated[str, Meta(description="Identity that survives a restart: a UUID or a serial number.")]
-    index: Annotated[Index, Meta(description="Number among the maker's cards on this node.")] = field(
-        default_factory=int
-    )
+    index: Annotated[Index, Meta(description="Number among the maker's cards on this node.")] = written(0)
     physical_indexes: Annotated[
         tuple[Index, ...],
         Meta(description="Other numbers of the card; what each means is the maker's.", extra_json_schema=ATOMIC),
     ] = ()
     topology: Annotated[CardTopology, Meta(description="Where the card sits in the node.")] | None = None
     status: Annotated[CardAbility, Meta(description="What the card can serve.")] | None = None
-
-
-class ProfileTotal(Fields, frozen=True, kw_only=True):
-    """A profile over all cards of a group."""
-
-    name: Annotated[str, Meta(description="Profile, in the spelling that resource names use.")]
-    count: Annotated[Count, Meta(description="Most instances over all cards.")] = field(default_factory=int)
-    memory_mib: Annotated[Mib, Meta(description="Memory of an instance, MiB.")] = 0
-
-
-class PhysicalTotal(Fields, frozen=True, kw_only=True):
-    """Partitions over all cards of a group."""
-
-    count: Annotated[Count, Meta(description="Most partitions over all cards.")] = field(default_factory=int)
-    profiles: Annotated[
-        tuple[ProfileTotal, ...], Meta(description="Profiles on offer.", extra_json_schema=keyed("name"))
-    ] = ()
-
-
-class SlicedDetail(Fields, frozen=True, kw_only=True):
-    """Slices and partitions over all cards of a group or pool."""
-
-    logical: Annotated[LogicalSlicing, Meta(description="Slices made by software.")] | None = None
-    physical: Annotated[PhysicalTotal, Meta(description="Partitions made by hardware.")] | None = None
 
 
 class Group(Fields, frozen=True, kw_only=True):
@@ -142,7 +71,7 @@ class Group(Fields, frozen=True, kw_only=True):
     memory: (
         Annotated[Mib, Meta(description="Memory of a card, MiB; absent when the driver gives no figure.")] | None
     ) = None
-    cores: Annotated[Index, Meta(description="Compute cores of a card.")] = field(default_factory=int)
+    cores: Annotated[Index, Meta(description="Compute cores of a card.")] = written(0)
     driver_version: Annotated[str, Meta(description="Version of the driver.")] = ""
     runtime_version: Annotated[str, Meta(description="Newest version of the compute runtime that it serves.")] = ""
     compute_capability: Annotated[str, Meta(description="Version of the instruction set.")] = ""
@@ -153,20 +82,11 @@ class Group(Fields, frozen=True, kw_only=True):
     ) = None
 
 
-class ProfileCount(Fields, frozen=True, kw_only=True):
-    """How many of a profile."""
-
-    name: Annotated[str, Meta(description="Profile, in the spelling that resource names use.")]
-    count: Annotated[Count, Meta(description="How many.")] = field(default_factory=int)
-
-
 class TakenCard(Fields, frozen=True, kw_only=True):
     """What is taken of a card."""
 
     id: Annotated[str, Meta(description="The card.")]
-    index: Annotated[Index, Meta(description="Number among the maker's cards on this node.")] = field(
-        default_factory=int
-    )
+    index: Annotated[Index, Meta(description="Number among the maker's cards on this node.")] = written(0)
     mode: Annotated[
         int,
         Meta(
@@ -175,10 +95,10 @@ class TakenCard(Fields, frozen=True, kw_only=True):
             description="How it is used: 0 not, 1 exclusively, 2 shared, 3 sliced, 4 partitioned, 5 seen only.",
             extra_json_schema={**INT32, "default": 0},
         ),
-    ] = field(default_factory=int)
+    ] = written(0)
     remaining: Annotated[
         Count, Meta(description="Credits left, of 1600000 a card; absent is 0.", extra_json_schema={"default": 0})
-    ] = field(default_factory=int)
+    ] = written(0)
     allocated_slices: Annotated[Count, Meta(description="Slices in use.")] = 0
     allocated_profiles: Annotated[
         tuple[ProfileCount, ...], Meta(description="Partitions in use.", extra_json_schema=keyed("name"))

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta, field
 
-from engine.api.base import ATOMIC, LONGEST_NAME, Count, Fields, ObjectMeta, Quantity, defaulted, keyed, one_of
+from engine.api.base import ATOMIC, LONGEST_NAME, Count, Fields, ObjectMeta, Quantity, defaulted, keyed, one_of, written
 from engine.api.instance_rules import RESOURCE_RULES, ROOT_RULES, SPEC_RULES
 from engine.api.instance_volumes import LONGEST_PATH, PATH, AdditionalVolume, LocalReference, Volume
 from engine.api.kind import Column, Kind
@@ -29,7 +29,7 @@ class ContainerPort(Fields, frozen=True, kw_only=True):
     port: Annotated[Port, Meta(description="The port.")]
     protocol: Annotated[
         str, Meta(description="TCP, UDP or SCTP.", extra_json_schema={**one_of(*PROTOCOLS), **defaulted("TCP")})
-    ] = "TCP"
+    ] = written("TCP")
     name: Annotated[str, Meta(max_length=LONGEST_PORT_NAME, description="Name for people.")] = ""
 
 
@@ -83,7 +83,7 @@ class InstanceSpec(Fields, frozen=True, kw_only=True):
             description="Always, IfNotPresent or Never. Frozen while it runs.",
             extra_json_schema={**one_of("Always", "IfNotPresent", "Never"), **defaulted("IfNotPresent")},
         ),
-    ] = "IfNotPresent"
+    ] = written("IfNotPresent")
     command: Annotated[
         tuple[str, ...],
         Meta(
@@ -109,7 +109,7 @@ class InstanceSpec(Fields, frozen=True, kw_only=True):
             description="Where the volume is mounted. Frozen while it runs.",
             extra_json_schema={"pattern": PATH, **defaulted("/workspace")},
         ),
-    ] = "/workspace"
+    ] = written("/workspace")
     image_pull_secret: (
         Annotated[LocalReference, Meta(description="Secret to pull the image with. Frozen while it runs.")] | None
     ) = None
@@ -138,7 +138,7 @@ class PublishedPort(Fields, frozen=True, kw_only=True):
     port: Annotated[Port, Meta(description="The container's port.")]
     protocol: Annotated[
         str, Meta(description="TCP, UDP or SCTP.", extra_json_schema={**one_of(*PROTOCOLS), **defaulted("TCP")})
-    ] = "TCP"
+    ] = written("TCP")
     name: Annotated[str, Meta(description="Name for people.")] = ""
     node_port: Annotated[Count, Meta(description="The port on every node.")] = 0
 
@@ -150,9 +150,9 @@ class Allocation(Fields, frozen=True, kw_only=True):
     manufacturer: Annotated[str, Meta(description="Maker.")] = ""
     group: Annotated[str, Meta(description="Model, as it appears in keys.")] = ""
     id: Annotated[str, Meta(description="Identity of the card.")] = ""
-    index: Annotated[Count, Meta(description="Number of the card on its node.")] = field(default_factory=int)
-    mode: Annotated[Count, Meta(description="How it is held, as in Devices.")] = field(default_factory=int)
-    allocated: Annotated[Count, Meta(description="Credits, of 1600000 a card.")] = field(default_factory=int)
+    index: Annotated[Count, Meta(description="Number of the card on its node.")] = written(0)
+    mode: Annotated[Count, Meta(description="How it is held, as in Devices.")] = written(0)
+    allocated: Annotated[Count, Meta(description="Credits, of 1600000 a card.")] = written(0)
     profile: Annotated[str, Meta(description="Profile of the partition.")] = ""
 
 

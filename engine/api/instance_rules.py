@@ -26,7 +26,7 @@ FROZEN: Final = {
     "nodeName": TEXT,
     "additionalVolumes": LIST,
 }
-"""Fields that may be changed only while the Instance is stopped, and what an absent one equals."""
+"""Fields that may be changed only while the Instance is stopped, and when one says as much as an absent one."""
 
 _WAS_STOPPED: Final = "oldSelf.?stop.orValue(false)"
 _WAS: Final = "oldSelf.spec.?stop.orValue(false)"
@@ -37,8 +37,8 @@ SPEC_RULES: Final = (
     Rule("self.?type.orValue('') != ''", "type must be specified", "type", Blame.REQUIRED, on_create=True),
     Rule("has(self.volume)", NO_VOLUME, "volume", Blame.REQUIRED, on_create=True),
     *(
-        Rule(f"{_WAS_STOPPED} || {unchanged(field, absent)}", f"{field} is immutable", field, Blame.FORBIDDEN)
-        for field, absent in FROZEN.items()
+        Rule(f"{_WAS_STOPPED} || {unchanged(field, empty)}", f"{field} is immutable", field, Blame.FORBIDDEN)
+        for field, empty in FROZEN.items()
     ),
     Rule(unchanged("volume", OBJECT), "volume is immutable", "volume", Blame.FORBIDDEN),
     Rule(
@@ -69,7 +69,7 @@ def _amount(field: str, check: str) -> str:
 
 
 def _not_negative(field: str, message: str) -> Rule:
-    return Rule(_amount(field, "sign() >= 0"), message, field)
+    return Rule(_amount(field, "compareTo(quantity('0')) >= 0"), message, field)
 
 
 def _percentage(field: str) -> Rule:

@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
-from engine.api.base import ATOMIC, LONGEST_NAME, Fields, ObjectMeta, Quantity, defaulted, keyed, one_of
-from engine.api.devices import ProfileCount, SlicedDetail
+from engine.api.base import ATOMIC, LONGEST_NAME, Fields, ObjectMeta, Quantity, defaulted, keyed, one_of, written
 from engine.api.kind import Column, Kind
-from engine.api.rule import NO, TEXT, Blame, Rule, all_of, unchanged
+from engine.api.rule import NO, OBJECT, TEXT, Blame, Rule, all_of, unchanged
+from engine.api.slicing import ProfileCount, SlicedDetail
 
 GENERIC: Final = "generic"
 LONGEST_DISPLAY_NAME: Final = 64
@@ -22,7 +22,7 @@ LONGEST_AMOUNT: Final = 64
 """Chosen: bounds the cost of the rules; no amount that means something is as long."""
 
 _IS_ACCELERATED: Final = "self.?acceleratable.orValue(false)"
-_CPU: Final = "self.?unitResources.?cpu.orValue('')"
+_HAS_UNIT: Final = "has(self.unitResources) && has(self.unitResources.{})"
 _POSITIVE: Final = "matches('^0*[1-9][0-9]*$')"
 _GIB: Final = "matches('^0*[1-9][0-9]*Gi$')"
 _NOT_GIB: Final = 'must be a positive integer with a case-sensitive "Gi" suffix'
@@ -32,8 +32,7 @@ _FROZEN: Final = {
     "acceleratable": NO,
     "os": TEXT,
     "arch": TEXT,
-    "unitResources.?cpu": TEXT,
-    "unitResources.?ram": TEXT,
+    "unitResources": OBJECT,
     "localStorage": TEXT,
 }
 
@@ -55,7 +54,7 @@ class InstanceTypeSpec(Fields, frozen=True, kw_only=True):
 
     RULES: ClassVar = (
         Rule(
-            all_of(unchanged(field, absent) for field, absent in _FROZEN.items()),
+            all_of(unchanged(field, empty) for field, empty in _FROZEN.items()),
             "is immutable except displayName, description and inactive",
             blame=Blame.FORBIDDEN,
         ),
@@ -69,19 +68,21 @@ class InstanceTypeSpec(Fields, frozen=True, kw_only=True):
         Rule("self.?os.orValue('') != ''", "must be specified", "os", Blame.REQUIRED, on_create=True),
         Rule("self.?arch.orValue('') != ''", "must be specified", "arch", Blame.REQUIRED, on_create=True),
         Rule(
-            f"!{_IS_ACCELERATED} || {_CPU}.{_POSITIVE}",
+            f"!{_IS_ACCELERATED} || ({_HAS_UNIT.format('cpu')} && self.unitResources.cpu.{_POSITIVE})",
             "must be a positive integer with no unit suffix",
             "unitResources.cpu",
             on_create=True,
         ),
         Rule(
-            f"{_IS_ACCELERATED} || {_CPU} == '1'",
+            f"{_IS_ACCELERATED} || ({_HAS_UNIT.format('cpu')} && self.unitResources.cpu == '1')",
             "must be 1 when acceleratable is false",
             "unitResources.cpu",
             on_create=True,
         ),
-        Rule(f"self.?unitResources.?ram.orValue('').{_GIB}", _NOT_GIB, "unitResources.ram", on_create=True),
-        Rule(f"self.?localStorage.orValue('').{_GIB}", _NOT_GIB, "localStorage", on_create=True),
+        Rule(
+            f"{_HAS_UNIT.format('ram')} && self.unitResources.ram.{_GIB}", _NOT_GIB, "unitResources.ram", on_create=True
+        ),
+        Rule(f"has(self.localStorage) && self.localStorage.{_GIB}", _NOT_GIB, "localStorage", on_create=True),
     )
 
     display_name: Annotated[
@@ -104,8 +105,8 @@ class InstanceTypeSpec(Fields, frozen=True, kw_only=True):
             description="CPUs it gives; `generic` is any. Immutable.",
             extra_json_schema=defaulted(GENERIC),
         ),
-    ] = GENERIC
-    acceleratable: Annotated[bool, Meta(description="Whether it gives accelerators. Immutable.")] = False
+    ] = written(GENERIC)
+    acceleratable: Annotated[bool, Meta(description="Whether it gives accelerators. Immutable.")] = written(False)
     os: Annotated[Word, Meta(description="Operating system, as kubernetes.io/os. Required, immutable.")] = ""
     arch: Annotated[Word, Meta(description="Architecture, as kubernetes.io/arch. Required, immutable.")] = ""
     unit_resources: Annotated[
@@ -119,17 +120,17 @@ class InstanceTypeSpec(Fields, frozen=True, kw_only=True):
 class View(Fields, frozen=True, kw_only=True):
     """How much there is, seen one way."""
 
-    once_max_request: Annotated[Quantity, Meta(description="The most that one request can get now.")] = "0"
-    remaining: Annotated[Quantity, Meta(description="What is left over all nodes.")] = "0"
-    capacity: Annotated[Quantity, Meta(description="What there is over all nodes.")] = "0"
+    once_max_request: Annotated[Quantity, Meta(description="The most that one request can get now.")] = written("0")
+    remaining: Annotated[Quantity, Meta(description="What is left over all nodes.")] = written("0")
+    capacity: Annotated[Quantity, Meta(description="What there is over all nodes.")] = written("0")
 
 
 class PartitionView(Fields, frozen=True, kw_only=True):
     """How many hardware partitions there are."""
 
-    once_max_request: Annotated[Quantity, Meta(description="The most that one request can get now.")] = "0"
-    remaining: Annotated[Quantity, Meta(description="What is left over all nodes.")] = "0"
-    capacity: Annotated[Quantity, Meta(description="What there is over all nodes.")] = "0"
+    once_max_request: Annotated[Quantity, Meta(description="The most that one request can get now.")] = written("0")
+    remaining: Annotated[Quantity, Meta(description="What is left over all nodes.")] = written("0")
+    capacity: Annotated[Quantity, Meta(description="What there is over all nodes.")] = written("0")
     allocated_profiles: Annotated[
         tuple[ProfileCount, ...], Meta(description="Partitions in use, by profile.", extra_json_schema=keyed("name"))
     ] = ()

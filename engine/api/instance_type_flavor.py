@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from msgspec import Meta, field
+from msgspec import Meta
 
-from engine.api.base import Fields, ObjectMeta, defaulted
+from engine.api.base import Fields, ObjectMeta, written
 from engine.api.kind import Column, Kind
 
 
@@ -19,8 +19,8 @@ class InstanceTypeFlavorSpec(Fields, frozen=True, kw_only=True):
     general_group: Annotated[str, Meta(description="What InstanceTypes call the CPU.")] = ""
     accelerator_group: Annotated[str, Meta(description="What InstanceTypes call the accelerator.")] = ""
     acceleratable: Annotated[
-        bool, Meta(description="Whether it is an accelerator.", extra_json_schema=defaulted(value=False))
-    ] = field(default_factory=bool)
+        bool, Meta(description="Whether it is an accelerator.", extra_json_schema={"default": False})
+    ] = written(False)
     manufacturer: Annotated[str, Meta(description="Maker.")] = ""
     product: Annotated[str, Meta(description="Product name.")] = ""
     family: Annotated[str, Meta(description="Architecture or family.")] = ""

@@ -58,6 +58,6 @@ class Kind:
         return f"{self.group}/{self.versions[-1]}"
 
     def manifest(self, thing: Fields) -> dict[str, Any]:
-        """The object as JSON, ready to be sent."""
-        made: dict[str, Any] = msgspec.to_builtins(thing)
+        """The object as JSON, ready to be sent. Shape: maps and lists only, in the struct's order."""
+        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(thing))
         return {"apiVersion": self.api_version, "kind": self.kind, **made}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from engine.api.base import Fields, ObjectMeta, one_of
 from engine.api.kind import Kind
@@ -52,16 +52,22 @@ class Instances(Fields, frozen=True, kw_only=True):
 class Features(Fields, frozen=True, kw_only=True):
     """Raw features, by `<domain>.<feature>` in lower case."""
 
-    flags: Annotated[dict[str, Flags], Meta(description="Features that are sets of names.")] = {}
-    attributes: Annotated[dict[str, Attributes], Meta(description="Features that are maps of texts.")] = {}
-    instances: Annotated[dict[str, Instances], Meta(description="Features that are lists of things.")] = {}
+    flags: Annotated[dict[str, Flags], Meta(description="Features that are sets of names.")] = field(
+        default_factory=dict
+    )
+    attributes: Annotated[dict[str, Attributes], Meta(description="Features that are maps of texts.")] = field(
+        default_factory=dict
+    )
+    instances: Annotated[dict[str, Instances], Meta(description="Features that are lists of things.")] = field(
+        default_factory=dict
+    )
 
 
 class NodeFeatureSpec(Fields, frozen=True, kw_only=True):
     """Features found on the node, and labels asked for."""
 
     features: Annotated[Features, Meta(description="Raw features, for rules to match.")] | None = None
-    labels: Annotated[Texts, Meta(description="Labels to put on the node.")] = {}
+    labels: Annotated[Texts, Meta(description="Labels to put on the node.")] = field(default_factory=dict)
 
 
 class NodeFeature(Fields, frozen=True, kw_only=True):
@@ -87,7 +93,7 @@ class FeatureMatcher(Fields, frozen=True, kw_only=True):
     feature: Annotated[str, Meta(description="The feature, `<domain>.<feature>`.")]
     match_expressions: Annotated[
         dict[str, MatchExpression], Meta(description="Conditions on elements, by their name; all must hold.")
-    ] = {}
+    ] = field(default_factory=dict)
     match_name: Annotated[MatchExpression, Meta(description="A condition on the names of elements.")] | None = None
 
 
@@ -112,13 +118,15 @@ class NodeRule(Fields, frozen=True, kw_only=True):
     """What to put on nodes whose features match."""
 
     name: Annotated[str, Meta(description="Name of the rule.")]
-    labels: Annotated[Texts, Meta(description="Labels to add.")] = {}
+    labels: Annotated[Texts, Meta(description="Labels to add.")] = field(default_factory=dict)
     labels_template: Annotated[str, Meta(description="Template of further labels, a key=value on each line.")] = ""
-    annotations: Annotated[Texts, Meta(description="Annotations to add.")] = {}
-    vars: Annotated[Texts, Meta(description="Values for later rules to match; not put on the node.")] = {}
+    annotations: Annotated[Texts, Meta(description="Annotations to add.")] = field(default_factory=dict)
+    vars: Annotated[Texts, Meta(description="Values for later rules to match; not put on the node.")] = field(
+        default_factory=dict
+    )
     vars_template: Annotated[str, Meta(description="Template of further values, a key=value on each line.")] = ""
     taints: Annotated[tuple[Taint, ...], Meta(description="Taints to add.")] = ()
-    extended_resources: Annotated[Texts, Meta(description="Extended resources to add.")] = {}
+    extended_resources: Annotated[Texts, Meta(description="Extended resources to add.")] = field(default_factory=dict)
     match_features: Annotated[tuple[FeatureMatcher, ...], Meta(description="Conditions; all must hold.")] = ()
     match_any: Annotated[tuple[AnyMatcher, ...], Meta(description="Alternatives; one must hold.")] = ()
 

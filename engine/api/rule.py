@@ -42,17 +42,23 @@ class Rule:
         return made
 
 
-TEXT: Final = "''"
-NO: Final = "false"
-LIST: Final = "[]"
-OBJECT: Final = ""
-"""What an absent field of that type equals; an object that is absent equals nothing else."""
+TEXT: Final = "{} == ''"
+NO: Final = "!{}"
+LIST: Final = "{}.size() == 0"
+OBJECT: Final = "false"
+"""When a field of that type says as much as an absent one, as it does for a writer in Go; an object never does."""
 
 
-def unchanged(field: str, absent: str) -> str:
-    """The field has the value it had; absent and empty are one value, as they are to a writer in Go."""
-    suffix = f".orValue({absent})" if absent else ""
-    return f"self.?{field}{suffix} == oldSelf.?{field}{suffix}"
+def unchanged(field: str, is_empty: str) -> str:
+    """The field has the value it had; absent and empty are one value.
+
+    Written with `has` and not with optionals: the API server knows no bound for what `orValue` gives, and refuses the rule.
+    """
+    now, before = f"self.{field}", f"oldSelf.{field}"
+    return (
+        f"(has({now}) ? (has({before}) ? {now} == {before} : {is_empty.format(now)})"
+        f" : (!has({before}) || {is_empty.format(before)}))"
+    )
 
 
 def all_of(conditions: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from engine.chain.conditions import Condition, Findings
 from engine.chain.node_memo import Answers
@@ -22,6 +22,15 @@ from engine.sections.host_labels import fact_text
 from engine.sections.model import Model, identify_model
 from engine.sections.profile import driver_profile_name, publish_profile
 from engine.values.names import is_label_value
+
+_LEAST: Final = {
+    "memoryMib": "the label says the least, and slices are counted by the label",
+    "cores": "the label says the least",
+    "family": "the label says the first by name",
+    "computeCapability": "the label says the first by name",
+    "product": "the label says the first by name, and the group is one because their ids are equal",
+}
+"""What is done with cards of one group that differ: nothing about them is wrong, and none of them is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ class CardReader:
         ]
         for group in groups:
             for fact in group.disagreements:
-                findings.add("group", "Disagreement", f"the cards of {group.key} differ in {fact}; the least is used")
+                findings.add("group", "CardsDiffer", f"the cards of {group.key} differ in {fact}; {_LEAST[fact]}")
         return groups
 
     def _model(
@@ -143,6 +152,10 @@ class CardReader:
             # Without a memory figure no budget of a slice can be worked out, whatever the rules say.
             logical_slices=features.logical_slices if card.memory_mib and not features.partitions else 0,
             cores_overcommit=features.cores_overcommit,
+            isolation=features.isolation,
+            reserve_mib=features.reserve_mib,
+            grant_unit=features.grant_unit,
+            slice_released_on_termination=features.slice_released_on_termination,
             slots=card.slots,
             pci_address=card.pci,
             profiles=self._profiles(library.manufacturer, card.profiles, findings) if features.partitions else (),

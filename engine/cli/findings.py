@@ -1,4 +1,4 @@
-"""How commands print findings: for a person or as JSON, and the line that sums them up.
+"""How commands print findings: for a person, as JSON, SARIF or GitHub's workflow commands, and the line that sums them up.
 
 Decides no severity; which findings fail a command is said by `fails`.
 """
@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -17,22 +17,34 @@ from engine.lang.codes import Severity
 from engine.lang.diagnostics import Diagnostic
 from engine.lang.render import render_json, render_text
 
-COUNTED = (Severity.ERROR, Severity.WARNING)
+FORMS: Final = ("text", "json", "sarif", "github")
+COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 
 
 def print_findings(found: Sequence[Diagnostic], form: str, head: Sequence[str], **summary: Any) -> None:
     """Print findings and a summary.
 
     Shape: `head` are the parts of the summary line before the counts of errors and warnings; `summary` what the JSON has
-    beside them.
+    beside them. SARIF has no room for a summary.
     """
-    if form == "json":
-        document = render_json(found)
-        document["summary"] = {**summary, **{f"{level}s": _count(found, level) for level in COUNTED}}
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
-        return
-    click.echo(render_text(found, colour=wants_colour()), nl=False)
-    click.echo(", ".join([*head, *(counted(_count(found, level), str(level)) for level in COUNTED)]))
+    match form:
+        case "json":
+            document = render_json(found)
+            document["summary"] = {**summary, **{f"{level}s": _count(found, level) for level in COUNTED}}
+            click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        case "sarif":
+            from engine.cli.version import number
+            from engine.lang.render_sarif import render_sarif
+
+            click.echo(json.dumps(render_sarif(found, version=number()), indent=2, ensure_ascii=False))
+        case "github":
+            from engine.lang.render_github import render_github
+
+            click.echo(render_github(found), nl=False)
+            click.echo(_summary(found, head))
+        case _:
+            click.echo(render_text(found, colour=wants_colour()), nl=False)
+            click.echo(_summary(found, head))
 
 
 def fails(found: Sequence[Diagnostic], fail_on: str) -> bool:
@@ -41,13 +53,19 @@ def fails(found: Sequence[Diagnostic], fail_on: str) -> bool:
 
 
 def counted(number: int, word: str) -> str:
-    """`1 pack`, `2 packs`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    """`1 pack`, `2 packs`, `2 fixes`."""
+    if number == 1:
+        return f"1 {word}"
+    return f"{number} {word}{'es' if word.endswith('x') else 's'}"
 
 
 def wants_colour() -> bool:
     """Whether standard output is a terminal whose owner has not asked for plain text (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _summary(found: Sequence[Diagnostic], head: Sequence[str]) -> str:
+    return ", ".join([*head, *(counted(_count(found, level), str(level)) for level in COUNTED)])
 
 
 def _count(found: Sequence[Diagnostic], level: Severity) -> int:

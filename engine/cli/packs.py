@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ from engine.rulefiles import find_packs, shipped_packs, shipped_rules
 from engine.sections.catalog import CATALOGUE
 
 STDIN: Final = "-"
+STDIN_PATH: Final = "<stdin>"
 
 OVERRIDE_PREFIX: Final = "GPUSTACK_"
 """Of the variables that override identities: the same ones that the services take. Source: design, identity overrides."""
@@ -76,15 +77,58 @@ def choose(paths: Sequence[str], rules: Rules, *, overrides: Mapping[str, str] |
 
     Raises: InputError: a path that is not there or cannot be read.
     """
+    return link_files(read_files(paths, rules), overrides=overrides)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The bytes of packs that a command is about. Shape: `context` are the packs that `packs` are written against."""
+
+    packs: tuple[PackFiles, ...]
+    context: tuple[PackFiles, ...]
+    overlays: tuple[PackFiles, ...]
+    found: Diagnostics
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Every file that was named, packs before overlays."""
+        return tuple(source for group in (*self.packs, *self.overlays) for source in group.sources)
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether the packs were piped in, and nothing else was named."""
+        return [source.path for group in self.packs for source in group.sources] == [STDIN_PATH]
+
+    def holding(self, sources: Iterable[Source]) -> Files:
+        """The same files with other bytes: those of `sources`, by path."""
+        by_path = {source.path: source for source in sources}
+        packs, overlays = (
+            tuple(
+                replace(group, sources=tuple(by_path.get(one.path, one) for one in group.sources)) for group in groups
+            )
+            for groups in (self.packs, self.overlays)
+        )
+        return replace(self, packs=packs, overlays=overlays)
+
+
+def read_files(paths: Sequence[str], rules: Rules) -> Files:
+    """The files that paths name (all shipped ones when there is none), and those in the background.
+
+    Raises: InputError: a path that is not there or cannot be read.
+    """
     reading = Diagnostics()
-    files = _files(paths or [str(rules.folder or _near(shipped_rules()))], reading)
+    packs = _files(paths or [str(rules.folder or _near(shipped_rules()))], reading)
     context: Iterable[PackFiles] = ()
     if paths:
         context = shipped_packs() if rules.folder is None else find_packs([rules.folder], Diagnostics())
-    overlays = _files(rules.overlays, reading)
-    linked = link(files, CATALOGUE, context=context, overlays=overlays, overrides=overrides or {})
-    linked.diagnostics.extend(reading)
-    mine = {id(source) for group in files for source in group.sources}
+    return Files(tuple(packs), tuple(context), tuple(_files(rules.overlays, reading)), reading)
+
+
+def link_files(files: Files, *, overrides: Mapping[str, str] | None = None) -> Chosen:
+    """Link files that were read."""
+    linked = link(files.packs, CATALOGUE, context=files.context, overlays=files.overlays, overrides=overrides or {})
+    linked.diagnostics.extend(files.found)
+    mine = {id(source) for group in files.packs for source in group.sources}
     return Chosen(linked, tuple(pack for pack in linked.packs if id(pack.place.source) in mine))
 
 
@@ -93,8 +137,7 @@ def shipped_program(rules: Rules) -> Program:
 
     Raises: InputError: they do not link; the findings are printed to standard error.
     """
-    overrides = {name: value for name, value in os.environ.items() if name.startswith(OVERRIDE_PREFIX)}
-    chosen = choose([], rules, overrides=overrides)
+    chosen = choose([], rules, overrides=identity_overrides())
     if chosen.linked.program is None or chosen.linked.diagnostics.has_errors:
         click.echo(render_text(chosen.linked.diagnostics.sorted()), err=True, nl=False)
         where = rules.folder or "the shipped rules"
@@ -102,6 +145,11 @@ def shipped_program(rules: Rules) -> Program:
     if not chosen.packs:
         raise InputError(f"there is no pack in {rules.folder}", remedy="give a folder that holds packs")
     return chosen.linked.program
+
+
+def identity_overrides() -> dict[str, str]:
+    """The environment's variables that may override identities."""
+    return {name: value for name, value in os.environ.items() if name.startswith(OVERRIDE_PREFIX)}
 
 
 def _near(folder: Path) -> Path:
@@ -132,4 +180,4 @@ def standard_input() -> Source:
     """
     if sys.stdin.isatty():
         raise UsageError("standard input is a terminal", remedy="pipe a document into the command")
-    return Source("<stdin>", sys.stdin.buffer.read(MAX_PACK_BYTES + 1))
+    return Source(STDIN_PATH, sys.stdin.buffer.read(MAX_PACK_BYTES + 1))

@@ -1,4 +1,4 @@
-"""`engine schema`: the published JSON Schemas, printed or written.
+"""`engine schema`: the published JSON Schemas, printed or written; with them the CustomResourceDefinitions, written.
 
 What is in them is `schema_documents`'s.
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import click
 
+from engine.api.crd import crd_files
 from engine.cli.command import Command
+from engine.cli.documents import yaml_text
 from engine.cli.exits import Exit
 from engine.cli.findings import counted
 from engine.cli.schema_documents import schema_files, schema_text
@@ -29,7 +31,11 @@ from engine.lang.diagnostics import nearest
 )
 @click.argument("name", required=False)
 @click.option(
-    "--write", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write all schemas there instead."
+    "--write",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write all schemas there instead, and the CustomResourceDefinitions.",
 )
 def command(name: str | None, folder: Path | None) -> int:
     """Print a published JSON Schema, or list them.
@@ -61,16 +67,17 @@ def _short(file: str) -> str:
 
 def _write(folder: Path) -> int:
     files = schema_files()
+    crds = {f"crd/{file}": yaml_text(document) for file, document in crd_files().items()}
     try:
-        for file, make in files.items():
+        for file, text in ({name: schema_text(make()) for name, make in files.items()} | crds).items():
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(schema_text(make()), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{folder} cannot be written", why=error.strerror or str(error), remedy="check the path and its rights"
         ) from error
-    click.echo(f"{counted(len(files), 'schema')} written to {folder}")
+    click.echo(f"{counted(len(files), 'schema')} and {counted(len(crds), 'resource definition')} written to {folder}")
     for stray in _strays(folder, files):
         click.echo(f"note: {stray} is no schema of this version; remove it", err=True)
     return Exit.CLEAN

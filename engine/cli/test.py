@@ -95,6 +95,14 @@ def _mutate(chosen: Chosen) -> bool:
     for pack in report.packs:
         if pack.made or pack.not_loaded:
             click.echo(str(pack))
+    for pack in report.packs:
+        for mutant, reason in pack.accepted:
+            click.echo(f"accepted: {mutant.place}: {mutant.operator}: {mutant.what}: {reason}")
+    survived = sum(len(pack.survived) for pack in report.packs)
+    lost = sum(pack.not_loaded for pack in report.packs)
     percent = f" ({report.accepted * 100 // report.made} %)" if report.made else ""
-    click.echo(f"{counted(report.made, 'mutant')}, {report.killed} killed, {report.accepted} accepted{percent}")
+    click.echo(
+        f"{counted(report.made, 'mutant')}, {report.killed} killed, {survived} survived, {report.accepted} accepted{percent}; "
+        f"{lost} more did not load"
+    )
     return report.is_green

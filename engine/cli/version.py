@@ -19,10 +19,11 @@ DISTRIBUTION: Final = "engine-accelerators"
 
 def version_text() -> str:
     """`engine 0.1.0`."""
-    return f"{PROGRAM} {_version()}"
+    return f"{PROGRAM} {number()}"
 
 
-def _version() -> str:
+def number() -> str:
+    """The version alone; `of unknown version` where nothing says it."""
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     if project.is_file():
         import tomllib

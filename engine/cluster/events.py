@@ -21,7 +21,7 @@ SERIES_SECONDS: Final = 360.0
 WRITE_SECONDS: Final = 60.0
 """A running series is written at most so often; what came between is in the next count. Chosen here."""
 REMEMBERED: Final = 4096
-NOTE_CHARACTERS: Final = 1024
+NOTE_BYTES: Final = 1024
 """Source: events.k8s.io/v1, `note`: at most 1 kB."""
 
 
@@ -52,6 +52,7 @@ class EventRecorder:
         self._default_namespace = default_namespace
         self._report = report
         self._series: OrderedDict[EmitEvent, _Series] = OrderedDict()
+        self._number = 0
 
     async def emit(self, event: EmitEvent) -> None:
         """Tells it. Two events are the same when they say the same about the same object."""
@@ -69,7 +70,9 @@ class EventRecorder:
         # Events about cluster-wide objects live in `default`, as the API demands.
         namespace = event.regarding.key.namespace or self._default_namespace
         wall = self._client.clock.wall()
-        name = f"{event.regarding.key.name[:200]}.{int(wall.timestamp() * 1_000_000):x}{int(self._client.chance() * 65536):04x}"
+        micros, self._number = int(wall.timestamp() * 1_000_000), self._number + 1
+        # Time, chance and a count: no two Events of one process share a name, hardly two of different ones.
+        name = f"{event.regarding.key.name[:200]}.{micros:x}{int(self._client.chance() * 65536):04x}{self._number:x}"
         body = EVENTS.body(
             name,
             namespace,
@@ -112,4 +115,7 @@ class EventRecorder:
 
 
 def _cut(note: str) -> str:
-    return note if len(note) <= NOTE_CHARACTERS else note[: NOTE_CHARACTERS - 1] + "…"
+    encoded = note.encode()
+    if len(encoded) <= NOTE_BYTES:
+        return note
+    return encoded[: NOTE_BYTES - 3].decode(errors="ignore") + "…"

@@ -29,6 +29,7 @@ class HasMeta(Protocol):
 
 
 T = TypeVar("T", bound=HasMeta)
+T_co = TypeVar("T_co", bound=HasMeta, covariant=True)
 
 
 class ObjectKey(NamedTuple):
@@ -47,7 +48,7 @@ def key_of(thing: HasMeta) -> ObjectKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource(Generic[T]):
+class Resource(Generic[T_co]):
     """One kind as the API serves it."""
 
     group: str
@@ -55,7 +56,7 @@ class Resource(Generic[T]):
     plural: str
     kind: str
     is_namespaced: bool
-    struct: type[T]
+    struct: type[T_co]
 
     @property
     def api_version(self) -> str:

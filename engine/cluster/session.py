@@ -6,6 +6,7 @@ when a kubeconfig is given. TLS is always verified: a kubeconfig that turns it o
 
 from __future__ import annotations
 
+import contextlib
 import os
 import ssl
 import tempfile
@@ -71,7 +72,7 @@ async def from_kubeconfig(path: Path, context: str | None = None) -> Connection:
     try:
         from kubernetes.aio.client import Configuration
         from kubernetes.aio.config import load_kube_config
-        from kubernetes.aio.config.config_exception import ConfigException
+        from kubernetes.aio.config.kube_config import _cleanup_temp_files
     except ImportError as error:
         raise SettingsError(
             "a kubeconfig needs the package `kubernetes`",
@@ -80,7 +81,9 @@ async def from_kubeconfig(path: Path, context: str | None = None) -> Connection:
             remedy="install kubernetes>=37",
         ) from error
     # The loader writes certificates and keys that the kubeconfig holds inline to files; they live as long as this block.
-    with tempfile.TemporaryDirectory(prefix="engine-kubeconfig-") as folder:
+    with tempfile.TemporaryDirectory(prefix="engine-kubeconfig-") as folder, contextlib.ExitStack() as stack:
+        # It remembers them by content, also when they are gone.
+        stack.callback(_cleanup_temp_files)
         settings = Configuration()
         try:
             loader = await load_kube_config(  # type: ignore[no-untyped-call]
@@ -90,7 +93,7 @@ async def from_kubeconfig(path: Path, context: str | None = None) -> Connection:
                 persist_config=False,
                 temp_file_path=folder,
             )
-        except (ConfigException, OSError, ValueError, TypeError) as error:
+        except Exception as error:  # whatever a YAML reader and a loader may raise over a file
             raise SettingsError(
                 "the kubeconfig cannot be used",
                 where=str(path),
@@ -156,7 +159,7 @@ def _credentials(loader: Any, settings: Any, path: Path) -> Credentials:
 
 
 def _namespace(loader: Any) -> str:
-    value: str | None = loader.current_context["context"].safe_get("namespace")
+    value: str | None = loader.current_context["context"].get("namespace")
     return value or "default"
 
 

@@ -40,7 +40,10 @@ class Card:
 
     Shape: `partitioned` is a fact about its mode, true also when every profile was excluded, so that such a card is
     never handed out whole. `readable` is false when its features could not be told: it stays in the group's count and
-    is in no population.
+    is in no population. `isolation` is how well a slice is kept apart from its neighbours (`none`, `advisory`, `preload`,
+    `driver`, `hardware`); `reserve_mib` is memory that no slice gets: carried for whoever sizes slices, no population and
+    no capacity is less for it; `grant_unit` is how many cards are one whole grant; `slice_released_on_termination` is false
+    where a finished Pod keeps its slice until the Pod is gone.
     """
 
     index: CardIndex
@@ -55,6 +58,10 @@ class Card:
     readable: bool = True
     logical_slices: int = 0
     cores_overcommit: bool = False
+    isolation: str = "none"
+    reserve_mib: Mib = Mib(0)
+    grant_unit: int = 1
+    slice_released_on_termination: bool = True
     slots: Mapping[str, int] = field(default_factory=dict)
     pci_address: str | None = None
     profiles: tuple[OfferedProfile, ...] = ()

@@ -29,6 +29,9 @@ class Owned:
     annotations: frozenset[str] = NOTHING
 
 
+NOTHING_OWNED: Final = Owned()
+
+
 @dataclass(frozen=True, slots=True)
 class NfdLists:
     """What real NFDs list on a Node. Shape: `places` maps an annotation's key to the full keys it lists."""
@@ -38,9 +41,13 @@ class NfdLists:
     places: tuple[tuple[str, frozenset[str]], ...] = ()
 
 
-def read_owned(annotations: Mapping[str, str]) -> Owned:
-    """Our lists."""
-    return Owned(_keys(annotations.get(OWN_LABELS)), _keys(annotations.get(OWN_ANNOTATIONS)))
+def read_owned(annotations: Mapping[str, str], remembered: Owned = NOTHING_OWNED) -> Owned:
+    """Our lists; a list that is not there is the remembered one, which somebody has removed."""
+    labels, others = annotations.get(OWN_LABELS), annotations.get(OWN_ANNOTATIONS)
+    return Owned(
+        remembered.labels if labels is None else _keys(labels),
+        remembered.annotations if others is None else _keys(others),
+    )
 
 
 def written(owned: Owned, installation: str) -> dict[str, str | None]:
@@ -62,16 +69,14 @@ def read_nfd(annotations: Mapping[str, str]) -> NfdLists:
         for name, kept in ((NFD_LABELS, labels), (NFD_ANNOTATIONS, others)):
             if place == name or place.endswith(f".{name}"):
                 keys = frozenset(_with_prefix(key) for key in _keys(text))
-                kept |= keys
+                kept.update(keys)
                 places.append((place, keys))
     return NfdLists(frozenset(labels), frozenset(others), tuple(places))
 
 
 def without(lists: NfdLists, taken: frozenset[str]) -> dict[str, str | None]:
     """The annotations of NFD that change when these keys are no longer its own; None: nothing is left of one."""
-    return {
-        place: _text(_without_prefix(key) for key in keys - taken) for place, keys in lists.places if keys & taken
-    }
+    return {place: _text(_without_prefix(key) for key in keys - taken) for place, keys in lists.places if keys & taken}
 
 
 def _keys(text: str | None) -> frozenset[str]:

@@ -6,8 +6,9 @@ they mean is the rules'. Source: specification 50 §3, B8, B12, B14.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from engine.cluster.resources import NODE_FEATURES, NODES
@@ -56,6 +57,11 @@ class HostFacts:
 NOT_STATED: Final = HostFacts()
 
 
+def in_published_class(function: PciFunction) -> bool:
+    """A function of a class that a real NFD looks at too."""
+    return function.class_code.startswith(PCI_CLASSES)
+
+
 def states_host(features: Features) -> bool:
     """Whether features hold host facts, whoever published them."""
     return features.pci is not None or bool(features.attributes.get(CPU_MODEL))
@@ -98,13 +104,13 @@ def host_feature(
     *,
     namespace: str,
     node_uid: str = "",
-    classes: tuple[str, ...] = PCI_CLASSES,
+    publishes: Callable[[PciFunction], bool] = in_published_class,
 ) -> dict[str, Any] | None:
     """The host's NodeFeature; None while there is nothing to say.
 
-    Shape: owned by the Node when its UID is given; a name that fits no label value leaves the label out.
+    Shape: `publishes` picks the PCI functions (`HostRules.publishes` where there is a program); owned by the Node when its UID is given; a name that fits no label value leaves the label out.
     """
-    spec = host_spec(cpu, pci, classes)
+    spec = host_spec(cpu, pci, publishes)
     if spec is None:
         return None
     metadata: dict[str, Any] = {}
@@ -117,7 +123,9 @@ def host_feature(
 
 
 def host_spec(
-    cpu: CpuFacts | None, pci: tuple[PciFunction, ...] | None, classes: tuple[str, ...] = PCI_CLASSES
+    cpu: CpuFacts | None,
+    pci: tuple[PciFunction, ...] | None,
+    publishes: Callable[[PciFunction], bool] = in_published_class,
 ) -> dict[str, Any] | None:
     """What the host publishes: features, and the labels that follow from them."""
     features: dict[str, Any] = {}
@@ -127,7 +135,7 @@ def host_spec(
         features["attributes"] = {CPU_MODEL: {"elements": elements}}
         labels |= {_CPU_LABEL + key: elements[key] for key in _CPU_LABELS if is_label_value(elements.get(key, "@"))}
     if pci is not None:
-        published = [each for each in pci if each.class_code.startswith(classes)]
+        published = [each for each in pci if publishes(each)]
         features["instances"] = {PCI_DEVICE: {"elements": [{"attributes": _attributes(each)} for each in published]}}
         labels |= {f"{DEFAULT_PREFIX}pci-{each.vendor}.present": "true" for each in published}
     if not features:
@@ -159,18 +167,15 @@ def _attributes(function: PciFunction) -> dict[str, str]:
 
 def _function(attributes: Mapping[str, str]) -> PciFunction:
     """A published function; it has no address."""
-    return PciFunction(
-        address="",
-        class_code=attributes.get("class", ""),
-        vendor=attributes.get("vendor", ""),
-        device=attributes.get("device", ""),
-        subsystem_vendor=attributes.get("subsystem_vendor"),
-        subsystem_device=attributes.get("subsystem_device"),
+    get = attributes.get
+    return _published(
+        get("class", ""), get("vendor", ""), get("device", ""), get("subsystem_vendor"), get("subsystem_device")
     )
 
 
-def published(function: PciFunction) -> PciFunction:
-    """A function as it reads after it was published: without address, place and the class's last digits."""
-    return replace(
-        function, address="", class_code=function.class_code[:_CLASS_DIGITS], numa_node=None, bridges=()
-    )
+@lru_cache(maxsize=4096)
+def _published(
+    class_code: str, vendor: str, device: str, subsystem_vendor: str | None, subsystem_device: str | None
+) -> PciFunction:
+    """Cost: kept, because the cards of a fleet are of few kinds."""
+    return PciFunction("", class_code, vendor, device, subsystem_vendor, subsystem_device)

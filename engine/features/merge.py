@@ -81,9 +81,7 @@ def merge_objects(objects: Iterable[FeatureObject], trust: Trust) -> Merged:
             # Two publishers of one bus, as during a hand-over, must not double its devices.
             devices = [] if devices is None else devices
             devices += [device for device in each.features.pci if device not in devices]
-    return Merged(
-        labels, sources, Features(attributes, None if devices is None else tuple(devices)), tuple(rejected)
-    )
+    return Merged(labels, sources, Features(attributes, None if devices is None else tuple(devices)), tuple(rejected))
 
 
 def resolve_labels(

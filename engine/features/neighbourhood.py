@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.cluster.actions import Action
+from engine.features.bookkeeping import NOTHING_OWNED, Owned
 from engine.features.checks import NO_RESTRICTIONS, Restrictions
 from engine.features.merge import Trust
 from engine.features.objects import FeatureObject, NodeView
@@ -42,7 +43,8 @@ class Gone:
 class Memory:
     """What the last pass over a Node left behind; empty in a new process.
 
-    Shape: `labels` and `annotations` are what was wanted then; `adopted_seconds` when keys were taken over from an NFD;
+    Shape: `labels` and `annotations` are what was wanted then and `owned` what was ours, for when somebody removes
+    our lists; `adopted_seconds` when keys were taken over from an NFD;
     `told` are the findings that were told already.
     """
 
@@ -51,6 +53,7 @@ class Memory:
     annotations: Mapping[str, str] = field(default_factory=dict)
     label_fights: Mapping[str, Fight] = field(default_factory=dict)
     annotation_fights: Mapping[str, Fight] = field(default_factory=dict)
+    owned: Owned = NOTHING_OWNED
     adopted_seconds: float | None = None
     told: frozenset[tuple[str, str]] = frozenset()
 

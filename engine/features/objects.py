@@ -19,38 +19,38 @@ UNREAD: Final = "kernel.config"
 """Some 100 kB of attributes a Node that no label refers to. Source: specification 50 §3.1, B16."""
 
 
-class AttributeSet(Part):
-    elements: dict[str, str] = {}
+class AttributeSet(Part, frozen=True):
+    elements: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Instance(Part):
-    attributes: dict[str, str] = {}
+class Instance(Part, frozen=True):
+    attributes: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class InstanceSet(Part):
+class InstanceSet(Part, frozen=True):
     elements: tuple[Instance, ...] = ()
 
 
-class Instances(Part):
+class Instances(Part, frozen=True):
     pci_device: InstanceSet | None = msgspec.field(name="pci.device", default=None)
 
 
-class RawFeatures(Part):
+class RawFeatures(Part, frozen=True):
     """Flags are not here: nothing reads them."""
 
-    attributes: dict[str, AttributeSet] = {}
+    attributes: dict[str, AttributeSet] = msgspec.field(default_factory=dict)
     instances: Instances = Instances()
 
     def __post_init__(self) -> None:
         self.attributes.pop(UNREAD, None)
 
 
-class Spec(Part):
-    labels: dict[str, str] = {}
+class Spec(Part, frozen=True):
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
     features: RawFeatures = RawFeatures()
 
 
-class NodeFeature(Part):
+class NodeFeature(Part, frozen=True):
     """A NodeFeature as it is read."""
 
     metadata: Meta
@@ -128,9 +128,7 @@ def feature_object(seen: NodeFeature) -> FeatureObject:
 
 def node_view(metadata: Meta) -> NodeView:
     """A Node as the provider takes it."""
-    return NodeView(
-        metadata.name, metadata.uid, metadata.resource_version, metadata.labels, metadata.annotations
-    )
+    return NodeView(metadata.name, metadata.uid, metadata.resource_version, metadata.labels, metadata.annotations)
 
 
 def read_feature(document: Any) -> FeatureObject:

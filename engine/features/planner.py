@@ -18,7 +18,7 @@ from engine.features.managed import Managed, three_way
 from engine.features.neighbourhood import Memory, Neighbourhood, Pass, Policy, Stopped
 from engine.features.presence import is_host_key, next_expiry, present_objects
 from engine.features.rules import HostRules
-from engine.features.settle import Ask, Fight, Settled, settle
+from engine.features.settle import Ask, Settled, settle
 from engine.features.telling import Finding, findings
 from engine.features.wanted import Wanted, wanted_of
 
@@ -53,7 +53,7 @@ def plan(neighbourhood: Neighbourhood, rules: HostRules, policy: Policy) -> Pass
 
 def _owners(neighbourhood: Neighbourhood, wanted: Wanted) -> _Owners:
     annotations = neighbourhood.node.annotations
-    own, nfd = read_owned(annotations), read_nfd(annotations)
+    own, nfd = read_owned(annotations, neighbourhood.memory.owned), read_nfd(annotations)
     labels = frozenset(key for key in nfd.labels if is_our_class(key) or key in wanted.labels)
     others = frozenset(key for key in nfd.annotations if is_our_class(key) or key in wanted.annotations)
     return _Owners(own.labels | labels, own.annotations | others, labels | others)
@@ -94,7 +94,9 @@ class _Passing:
         )
         actions: list[Action] = list(self._adopt_switch(managed))
         if patch:
-            actions.append(MergePatch(NODES, ObjectKey("", self._node.name), patch, MANAGER, self._node.resource_version))
+            actions.append(
+                MergePatch(NODES, ObjectKey("", self._node.name), patch, MANAGER, self._node.resource_version)
+            )
         found = findings(self._wanted, self._node, settled, others)
         actions += self._events(found, is_quiet=not patch)
         return Pass(
@@ -105,6 +107,7 @@ class _Passing:
                 annotations=self._wanted.annotations,
                 label_fights=settled.fights,
                 annotation_fights=others.fights,
+                owned=Owned(settled.owned, others.owned),
                 adopted_seconds=self._adopted_seconds,
                 told=frozenset(each.identity for each in found),
             ),
@@ -139,11 +142,14 @@ class _Passing:
         be of an object that vanished while nobody looked.
         """
         is_waiting = self._seen.now_seconds < self._held_until()
+        keys, has_switch = self._rules.keys, self._wanted.worker is not None
 
         def is_held(key: str) -> bool:
-            if self._wanted.is_host_untold and is_host_key(key, current.get(key), self._rules.keys):
+            if (key == keys.managed and has_switch) or is_literal(current[key]):
+                return False
+            if self._wanted.is_host_untold and is_host_key(key, current[key], keys):
                 return True
-            return is_waiting and key not in before and key not in self._wanted.rejected_keys
+            return is_waiting and key not in before and key not in self._wanted.dropped
 
         return is_held
 
@@ -153,22 +159,23 @@ class _Passing:
 
     def _managed(self) -> Managed | None:
         """The switch; None while no worker's object says anything about it, so that it is a key like any other."""
-        key = self._rules.keys.managed
-        if self._wanted.worker is None:
+        key, worker = self._rules.keys.managed, self._wanted.worker
+        if worker is None:
             return None
-        return three_way(
-            self._node.annotations.get(LAST_MANAGED),
-            self._node.labels.get(key),
-            self._wanted.labels.get(key),
-            self._rules.unlabelled_managed(is_manual=self._policy.is_management_manual),
-        )
+        base, asked = self._node.annotations.get(LAST_MANAGED), self._wanted.labels.get(key)
+        unlabelled = self._rules.unlabelled_managed(is_manual=self._policy.is_management_manual)
+        managed = three_way(base, self._node.labels.get(key), asked, unlabelled)
+        if managed.asked != asked and worker not in self._seen.objects:
+            # The object has just vanished and cannot follow; its successor is made from the Node.
+            return Managed(managed.value, asked, base)
+        return managed
 
     def _adopt_switch(self, managed: Managed | None) -> list[Action]:
         """Before the Node's own write: were it the other way round, a crash in between would undo the change."""
         worker, key = self._wanted.worker, self._rules.keys.managed
         if managed is None or worker is None or managed.asked == self._wanted.labels.get(key):
             return []
-        if worker not in self._seen.objects:
+        if managed.asked == worker.labels.get(key):
             return []
         where = ObjectKey(worker.namespace, worker.name)
         patch = {"spec": {"labels": {key: managed.asked}}}
@@ -192,9 +199,9 @@ class _Passing:
         }
 
     def _events(self, found: list[Finding], *, is_quiet: bool) -> list[Action]:
-        """Each finding once; a new process over a Node that needs nothing tells only what an old one cannot have told."""
+        """Each finding once; a new process over a Node that needs nothing does not repeat what an old one has told."""
         told = self._memory.told
-        if self._memory.is_first and is_quiet:
+        if self._memory.is_first and is_quiet and INSTALLATION in self._node.annotations:
             found = [each for each in found if each.is_momentary]
         return [_event(self._seen, each) for each in found if each.identity not in told]
 
@@ -235,6 +242,3 @@ def _event(neighbourhood: Neighbourhood, finding: Finding) -> EmitEvent:
     node = neighbourhood.node
     regarding = ObjectReference(NODES.api_version, NODES.kind, ObjectKey("", node.name), node.uid)
     return EmitEvent(regarding, finding.reason, finding.note, "UpdateNodeFeatures", "Warning")
-
-
-__all__ = ["MANAGER", "Fight", "plan"]

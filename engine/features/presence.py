@@ -17,9 +17,7 @@ from engine.features.objects import FeatureObject
 def present_objects(neighbourhood: Neighbourhood, grace_seconds: float) -> tuple[FeatureObject, ...]:
     """The objects that count: those that are there, those that vanished just now, and the last word on the host."""
     uid = neighbourhood.node.uid
-    here = tuple(
-        each for each in neighbourhood.objects if not each.owner_uid or not uid or each.owner_uid == uid
-    )
+    here = tuple(each for each in neighbourhood.objects if not each.owner_uid or not uid or each.owner_uid == uid)
     is_host_told = any(states_host(each.features) for each in here)
     kept: list[FeatureObject] = []
     for gone in neighbourhood.gone:
@@ -49,7 +47,5 @@ def is_host_key(key: str, value: str | None, keys: RuleKeys) -> bool:
 
 
 def _host_part(vanished: FeatureObject) -> FeatureObject:
-    labels = {
-        key: value for key, value in vanished.labels.items() if "/" not in key or key.startswith(DEFAULT_PREFIX)
-    }
+    labels = {key: value for key, value in vanished.labels.items() if "/" not in key or key.startswith(DEFAULT_PREFIX)}
     return replace(vanished, labels=labels)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from engine.chain.known_devices import has_known_device, pci_matches
 from engine.chain.node import NodeProgram
 from engine.chain.node_memo import Answers
-from engine.features.hostfacts import HostFacts
+from engine.domain.facts import PciFunction
+from engine.features.hostfacts import HostFacts, in_published_class
 from engine.features.keys import RuleKeys
 from engine.sections.answer import Answer
 from engine.sections.host_labels import HostLabels, host_labels
@@ -23,6 +24,10 @@ class HostRules:
         self._program = program
         self._pci = pci_matches(program.block("identity", maker) or {} for maker in program.makers)
         self._answers = Answers()
+
+    def publishes(self, function: PciFunction) -> bool:
+        """Whether a host tells of a PCI function: one of the usual classes, or a known accelerator in an unusual one."""
+        return in_published_class(function) or has_known_device((function,), self._pci)
 
     def labels(self, host: HostFacts) -> Answer[HostLabels]:
         """The host's labels and annotations; whether it has a known accelerator is not decided without host facts."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final
 
 from engine.features.keys import is_our_class
@@ -70,26 +71,22 @@ def settle(ask: Ask) -> Settled:
     stopped: list[str] = []
     fights = {key: fight for key, fight in ask.fights.items() if _goes_on(fight, ask.now_seconds)}
     for key in sorted(ask.wanted):
-        value, seen = ask.wanted[key], ask.current.get(key)
-        if key not in ask.owned and seen is not None and not is_our_class(key):
-            # Even an equal value stays its writer's: what we own we would remove one day.
-            if seen != value:
-                left.append(key)
-            continue
-        owned.add(key)
-        if seen == value:
-            continue
-        if key not in ask.owned and seen is not None:
-            taken.append(key)
-        elif ask.before.get(key) == value:
-            fight = _rewritten(fights.get(key, Fight()), ask.now_seconds)
-            if fight != fights.get(key):
-                fights[key] = fight
-                if fight.paused_until > ask.now_seconds:
-                    stopped.append(key)
-            if fight.paused_until > ask.now_seconds:
+        match _fate(ask, key, fights):
+            case _Fate.THEIRS:
                 continue
-        changes[key] = value
+            case _Fate.LEFT:
+                left.append(key)
+                continue
+            case _Fate.TAKEN:
+                taken.append(key)
+                changes[key] = ask.wanted[key]
+            case _Fate.WRITTEN:
+                changes[key] = ask.wanted[key]
+            case _Fate.STOPPED:
+                stopped.append(key)
+            case _:
+                pass
+        owned.add(key)
     held = []
     for key in sorted(ask.owned - ask.wanted.keys()):
         if key not in ask.current:
@@ -99,7 +96,45 @@ def settle(ask: Ask) -> Settled:
             held.append(key)
         else:
             changes[key] = None
-    return Settled(changes, frozenset(owned), tuple(taken), tuple(left), tuple(stopped), tuple(held), fights)
+    return Settled(
+        changes,
+        frozenset(owned),
+        taken=tuple(taken),
+        left=tuple(left),
+        stopped=tuple(stopped),
+        held=tuple(held),
+        fights=fights,
+    )
+
+
+class _Fate(Enum):
+    """What a wanted key comes to."""
+
+    KEPT = auto()
+    WRITTEN = auto()
+    TAKEN = auto()
+    LEFT = auto()
+    THEIRS = auto()
+    STOPPED = auto()
+    PAUSED = auto()
+
+
+def _fate(ask: Ask, key: str, fights: dict[str, Fight]) -> _Fate:
+    value, seen = ask.wanted[key], ask.current.get(key)
+    if key not in ask.owned and seen is not None:
+        if not is_our_class(key):
+            # Even an equal value stays its writer's: what we own we would remove one day.
+            return _Fate.THEIRS if seen == value else _Fate.LEFT
+        return _Fate.KEPT if seen == value else _Fate.TAKEN
+    if seen == value:
+        return _Fate.KEPT
+    if ask.before.get(key) != value:
+        return _Fate.WRITTEN
+    known = fights.get(key, Fight())
+    if ask.now_seconds < known.paused_until:
+        return _Fate.PAUSED
+    fights[key] = _rewritten(known, ask.now_seconds)
+    return _Fate.STOPPED if ask.now_seconds < fights[key].paused_until else _Fate.WRITTEN
 
 
 def _goes_on(fight: Fight, now_seconds: float) -> bool:
@@ -109,9 +144,7 @@ def _goes_on(fight: Fight, now_seconds: float) -> bool:
 
 
 def _rewritten(fight: Fight, now_seconds: float) -> Fight:
-    """The fight after one more rewrite was seen; unchanged while it is paused."""
-    if now_seconds < fight.paused_until:
-        return fight
+    """The fight after one more rewrite was seen."""
     # After a pause the repair finds the old rewrite still there: that one is not new, and the next one is enough.
     limit = 2 if fight.pauses else REWRITES
     seconds = (*(each for each in fight.seconds if now_seconds - each < WINDOW_SECONDS), now_seconds)

@@ -38,7 +38,9 @@ def findings(wanted: Wanted, node: NodeView, labels: Settled, annotations: Settl
     ]
     for what, settled, current in (("label", labels, node.labels), ("annotation", annotations, node.annotations)):
         for key in settled.taken:
-            note = f"the {what} {key} was {_cut(current[key])}, written by somebody else; it is {settled.changes[key]} now"
+            note = (
+                f"the {what} {key} was {_cut(current[key])}, written by somebody else; it is {settled.changes[key]} now"
+            )
             found.append(Finding("FeatureTaken", note, key, is_momentary=True))
         for key in settled.left:
             note = (

@@ -25,7 +25,8 @@ WORKER: Final = "the worker"
 class Wanted:
     """What a Node should have.
 
-    Shape: `worker` is the worker's object when there is one; `is_host_untold` while nothing follows from host facts: none
+    Shape: `dropped` are keys that were asked for by somebody who may, with a value that may not be written; `worker` is the
+    worker's object when there is one; `is_host_untold` while nothing follows from host facts: none
     are there, or the rules could not tell (`untold` says why).
     """
 
@@ -33,13 +34,10 @@ class Wanted:
     annotations: Mapping[str, str]
     host: HostFacts
     rejected: tuple[Rejection, ...] = ()
+    dropped: frozenset[str] = frozenset()
     worker: FeatureObject | None = None
     is_host_untold: bool = False
     untold: str = ""
-
-    @property
-    def rejected_keys(self) -> frozenset[str]:
-        return frozenset(each.key for each in self.rejected)
 
 
 def wanted_of(
@@ -73,6 +71,7 @@ def wanted_of(
         annotations=dict(sorted(annotations.items())),
         host=host,
         rejected=tuple(rejected),
+        dropped=frozenset(each.key for each in rejected if each not in merged.rejected),
         worker=_worker(objects, policy),
         is_host_untold=not host.is_stated or not answer.told,
         untold=answer.reason,

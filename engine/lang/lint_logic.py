@@ -19,6 +19,8 @@ from engine.lang.walk import walk
 MOST_CASES: Final = 512
 """Ours: conditions that split into more cases than this count as possible."""
 
+# An order as `<`: whether the sides are swapped, and whether it is the opposite.
+_AS_LESS: Final = {">": (True, False), "<=": (True, True), ">=": (False, True)}
 _LENGTHS: Final = ("length", "count")
 
 
@@ -137,6 +139,9 @@ def _comparison(op: str, left: Node, right: Node, names: Names, *, wanted: bool)
         op, left, right = mirrored.get(op, op), right, left
     if op == "!=":
         op, wanted = "==", not wanted
+    if not isinstance(right, ast.Literal) and op in _AS_LESS:
+        swap, wanted = _AS_LESS[op][0], wanted is not _AS_LESS[op][1]
+        op, left, right = "<", *((right, left) if swap else (left, right))
     whole = ast.Comparator(op, left, right)
     if not isinstance(right, ast.Literal) or isinstance(right.value, list | dict):
         return _Fact(term_of(whole, names), "true", None, wanted)

@@ -83,15 +83,9 @@ def _takes_all(earlier: Map, row: Map, function: str) -> bool:
             return own[: len(leading)] == leading
         return first.text == second.text
     below, later = earlier.get("below"), row.get("below")
-    if second is not None or first is not None:
+    if not (isinstance(below, Scalar) and isinstance(later, Scalar)):
         return False
-    if not isinstance(below, Scalar):
-        return True  # a row without a bound takes the rest
-    return isinstance(later, Scalar) and _number(later) <= _number(below)
-
-
-def _number(node: Scalar) -> int:
-    return node.value if isinstance(node.value, int) else 0
+    return isinstance(below.value, int) and isinstance(later.value, int) and later.value <= below.value
 
 
 def _lookups(texts: Texts) -> Iterator[tuple[str, str]]:

@@ -65,10 +65,27 @@ class Intent(Model):
     outcomes: Many[str] = ("ok",)
 
 
+def _codes_kind(value: Any) -> str:
+    return "<codes>" if isinstance(value, list) else "<text>"
+
+
+# The codes of one source of events, or any text where they are too many to list.
+EventCodes = Annotated[
+    Annotated[Many[str], Tag("<codes>")] | Annotated[Literal["string"], Tag("<text>")],
+    by(_codes_kind),
+]
+
+
 class Facts(Model):
-    """What the maker's driver answers beyond the common fields."""
+    """What the maker's driver answers beyond the common fields.
+
+    Shape: `flags` are the states a node's driver tells, and the values of each; `events` the sources of what it reports.
+    `ecc` (`single-bit`, `double-bit`) is every driver's.
+    """
 
     extras: dict[Identifier, str] = Field(default_factory=dict)
+    flags: dict[Identifier, Many[str]] = Field(default_factory=dict)
+    events: dict[Kebab, EventCodes] = Field(default_factory=dict)
     partition_ids: Many[Identifier] = ()
     intents: dict[Identifier, Intent] = Field(default_factory=dict)
 
@@ -105,7 +122,10 @@ class Presets(Model):
 
 
 class Probe(Model):
-    """A fact about the host: whether a path exists, or the first line of a file that starts so."""
+    """A fact about the host: whether a path exists, or the first line of a file that starts with `line`.
+
+    Shape: blanks before and after the line are not part of it; null when there is no such file, or no such line in it.
+    """
 
     path: str | None = None
     file: str | None = None
@@ -134,9 +154,10 @@ class Recover(Model):
 
 
 class HostMount(Model):
-    """A host path the node agent itself needs."""
+    """A host path the node agent itself needs. `type`: what has to be there, so that nothing else is made in its place."""
 
     path: str
+    type: Literal["any", "file", "dir"] = "any"
     rw: bool = False
     reason: str | None = None
 

@@ -116,18 +116,22 @@ UnknownReason = Annotated[
 
 
 class Case(Model):
-    """One row of a test; what it leaves out is the test's."""
+    """One row of a test; what it leaves out is the test's.
+
+    Shape: a base under `from` gives what the section knows of it, `given` has to fit; `params` are values that parameters
+    of the pack have in this test; `refuses` is the whole text of a refusal; `unknown` the whole reason, without its place, and with
+    `partial` a part of it.
+    """
 
     name: str | None = None
     from_: OneOrMany = Field(default=(), alias="from")
+    params: dict[Identifier, Json] = Field(default_factory=dict)
     given: dict[str, Json] = Field(default_factory=dict)
     expect: Json = None
     absent: Many[str] = ()
     fires: Many[str] = ()
     silent: Many[str] = ()
     refuses: str | None = None
-    messages: Many[str] | None = None
-    nothing: Literal[True] | None = None
     unknown: UnknownReason | None = None
     partial: bool | None = None
     partial_each: Many[str] | None = None

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
+from engine.errors import InputError
 from engine.lang import ir
 from engine.lang.check import Scope
 from engine.lang.diagnostics import Diagnostics, Related, nearest
 from engine.lang.library import Used, mentioned, merged_tables
 from engine.lang.notation import parse_type
 from engine.lang.packs import Pack
-from engine.lang.params import defaults, params_of
+from engine.lang.params import defaults, params_of, unfit
 from engine.lang.program import LinkedPack
 from engine.lang.readset import read_paths
 from engine.lang.section import Catalogue, Combine, Owner, Section
@@ -27,6 +29,7 @@ from engine.lang.types import ANY, STR, Member, Type, map_of, object_of, type_of
 _SETTING_TYPES: Final = {"boolean": "bool", "integer": "int", "string": "str"}
 _NOT_COMPILED: Final = ("sections", "derived", "use", "open")
 """Keys of a spec that are no blocks: compiled, or spent once the pack is linked."""
+_NO_PARAMS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,11 @@ class BuiltPack:
 
 
 class PackBuilder:
-    """Builds one pack. `homes` says who defined which derivation section; `shared` are the blocks every pack sees."""
+    """Builds one pack.
+
+    Shape: `homes` says who defined which derivation section; `shared` are the blocks every pack sees; `params` are values
+    that some of its parameters have instead of their defaults.
+    """
 
     def __init__(
         self,
@@ -48,10 +55,13 @@ class PackBuilder:
         shared: Mapping[str, Any],
         diagnostics: Diagnostics,
         homes: dict[str, tuple[Pack, Entry]],
+        params: Mapping[str, Any] = _NO_PARAMS,
     ) -> None:
         self.pack = pack
         self.used = used
         self.catalogue = catalogue
+        self.shared = shared
+        self.params = params
         self.diagnostics = diagnostics
         self.homes = homes
         self.blocks = {name: plain(entry.value) for name, entry in pack.spec.items() if name not in _NOT_COMPILED}
@@ -82,9 +92,23 @@ class PackBuilder:
                 derived=derived,
                 tests=tuple({"place": node_place(node), **plain(node)} for node in self.pack.tests),
                 bases={name: plain(base.value) for name, base in self.pack.bases.items()},
+                variant=self._variant,
             ),
             self.expressions,
         )
+
+    def _variant(self, params: Mapping[str, Any]) -> LinkedPack:
+        """The pack with other values of some parameters. Raises InputError: a value that does not fit, or breaks a rule."""
+        declared = params_of(self.pack.spec.get("params"))
+        faults = [fault for name, value in params.items() if (fault := unfit(declared, name, value))]
+        found = Diagnostics()
+        if not faults:
+            builder = PackBuilder(self.pack, self.used, self.catalogue, self.shared, found, {}, params=params)
+            made = builder.build().pack
+            if not found.has_errors:
+                return made
+            faults = [f"{one.place}: {one.message}" for one in found.sorted() if one.severity == "error"]
+        raise InputError(f"the pack cannot have these parameters: {faults[0]}", remedy="give other values under `params`")
 
     def _sections(self) -> Iterator[Entry]:
         """The pack's own sections in the order written, then those that only its libraries have (with no value yet)."""
@@ -112,7 +136,7 @@ class PackBuilder:
 
     def _constants(self, shared: Mapping[str, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {"const": shared.get("constants", {}), "tiers": shared.get("tiers", {})}
-        made["params"] = defaults(params_of(self.pack.spec.get("params")))
+        made["params"] = {**defaults(params_of(self.pack.spec.get("params"))), **self.params}
         made["tables"] = merged_tables(self.pack, self.used, self.diagnostics)
         if self.pack.kind == Owner.MANUFACTURER:
             identity = self.blocks.get("identity")

@@ -17,12 +17,13 @@ from engine.lang.observe import Observer
 from engine.lang.packtest_cases import Case, expand
 from engine.lang.packtest_compare import Difference
 from engine.lang.packtest_coverage import Gap, Recorder, rule_shapes
-from engine.lang.packtest_inputs import filled_settings, input_faults, pack_types
+from engine.lang.packtest_inputs import filled_settings, fitted, input_faults, input_type, pack_types
 from engine.lang.packtest_verdict import Ran, ran_as, verdict
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner, Section
 from engine.lang.source import Place
 from engine.lang.types import Type
+from engine.values.canonical_json import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +138,14 @@ class _PackRun:
         self.passed = 0
         self.failures: list[Failure] = []
         self.cases: list[Case] = []
+        self._variants: dict[str, Program] = {}
+        self._unknown_to: dict[str, set[str]] = {}
 
     def go(self) -> None:
         for test in self.pack.tests:
             name, place = str(test.get("name", "")), test.get("place")
             try:
-                cases = list(expand(test, self.pack.bases))
+                cases = list(expand(test, self.pack.bases, self._fit))
             except InputError as error:
                 self.failures.append(Failure("RP720", self.pack.name, name, str(error), place))
                 continue
@@ -153,6 +156,10 @@ class _PackRun:
             for case in cases:
                 self.cases.append(case)
                 self._run(case)
+        for base, paths in self._unknown_to.items():
+            for path in sorted(paths):
+                message = f"no section that a test puts it under knows its field {path}"
+                self.failures.append(Failure("RP701", self.pack.name, f"base {base}", message))
 
     def gaps(self) -> Iterator[Gap]:
         """What no test of the pack showed."""
@@ -184,7 +191,7 @@ class _PackRun:
     def _run(self, case: Case) -> None:
         scenario = self.joint.scenarios.get(case.section)
         section = self.catalogue.section(case.section)
-        faults = self._faults(case, scenario, section)
+        faults = self._faults(case)
         if faults:
             self._fail(case, f"the input does not fit: {'; '.join(faults)}")
             return
@@ -200,23 +207,53 @@ class _PackRun:
         else:
             self._fail(case, *found)
 
-    def _faults(self, case: Case, scenario: Scenario | None, section: Section | None) -> list[str]:
+    def _fit(self, section: str, name: str, base: Any) -> Any:
+        """A base as far as a section knows its fields; a field that no section knows is told at the end."""
+        declared = self._declared(section)
+        if declared is None:
+            return base
+        notation, settings = declared
+        made, dropped = fitted(base, input_type(notation, self.named, settings=settings))
+        self._unknown_to[name] = self._unknown_to.get(name, dropped) & dropped
+        return made
+
+    def _declared(self, section: str) -> tuple[str, Any] | None:
+        """The notation of what a test of a section gives, and the settings it sees; None for no such section."""
+        scenario, known = self.joint.scenarios.get(section), self.catalogue.section(section)
         if scenario is not None:
-            return input_faults(case.given, scenario.input, self.named, settings=None)
-        if section is None:  # a section the catalogue lacks cannot be linked
+            return scenario.input, None
+        return None if known is None else (known.input, self.program.block("settings") if known.settings else None)
+
+    def _faults(self, case: Case) -> list[str]:
+        declared = self._declared(case.section)
+        if declared is None:  # a section the catalogue lacks cannot be linked
             return [f"the catalogue has no section {case.section}"]
-        settings = self.program.block("settings") if section.settings else None
-        return input_faults(case.given, section.input, self.named, settings=settings)
+        notation, settings = declared
+        return input_faults(case.given, notation, self.named, settings=settings)
+
+    def _with(self, params: Mapping[str, Any]) -> Program:
+        """The program, or one in which some parameters of the pack have other values. Cost: a link of the pack, once."""
+        if not params:
+            return self.program
+        key = canonical_json(params)
+        if key not in self._variants:
+            if self.pack.variant is None:
+                raise InputError("its parameters cannot be changed", why="the pack was not linked from its files")
+            made = self.pack.variant(params)
+            packs = [made if one is self.pack else one for one in self.program.packs]
+            self._variants[key] = Program(packs, vocabulary=self.program.vocabulary)
+        return self._variants[key]
 
     def _evaluate(self, case: Case, scenario: Scenario | None, section: Section | None) -> Ran:
+        program = self._with(case.params)
         if scenario is not None:
-            return scenario.run(self.program, self.maker or "", case.given, self.recorder)
+            return scenario.run(program, self.maker or "", case.given, self.recorder)
         assert section is not None
         given = case.given
         if section.settings:
-            given = {**given, "settings": filled_settings(self.program.block("settings"), given.get("settings") or {})}
-        inputs = self.joint.ready(self.program, section.name, self.maker, given)
-        outcome = self.program.evaluate(section.name, inputs, self.maker, observer=self.recorder)
+            given = {**given, "settings": filled_settings(program.block("settings"), given.get("settings") or {})}
+        inputs = self.joint.ready(program, section.name, self.maker, given)
+        outcome = program.evaluate(section.name, inputs, self.maker, observer=self.recorder)
         return ran_as(outcome, section)
 
     def _fail(self, case: Case, message: str, found: tuple[Difference, ...] = ()) -> None:

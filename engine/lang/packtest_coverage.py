@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.lang import ir
-from engine.lang.ast import Field, Node, Subexpression
+from engine.lang.ast import Field, Literal, MultiSelectList, Node, Subexpression
 
 MANY: Final = 2
 """From two items on, one more teaches nothing."""
@@ -21,7 +21,8 @@ MANY: Final = 2
 class RuleShape:
     """What one leaf rule could do.
 
-    Shape: `over` holds, outermost first, the path each `forEach` above it walks (`""` where it is no plain path).
+    Shape: `over` holds, outermost first, the path each `forEach` above it walks (`""` where it is no plain path). A constant
+    list has one length, seen whenever the rule fires, and is not among them.
     """
 
     section: str
@@ -53,12 +54,17 @@ def _shapes(
 ) -> Iterator[RuleShape]:
     for rule in rules:
         conditional = is_conditional or rule.when is not None
-        walked = over if rule.for_each is None else (*over, path_of(rule.for_each.over))
+        walked = over if rule.for_each is None or _is_constant(rule.for_each.over) else (*over, path_of(rule.for_each.over))
         if isinstance(rule, ir.Group):
             yield from _shapes(section, rule.rules, is_conditional=conditional, over=walked)
         else:
             keys = () if rule.emit is None else tuple(dict.fromkeys(optional_paths(rule.emit)))
             yield RuleShape(section, rule.id, rule.at, conditional, walked, keys)
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether linking has left nothing to evaluate: a list as written, or one of literals."""
+    return isinstance(node, Literal) or (isinstance(node, MultiSelectList) and all(map(_is_constant, node.items)))
 
 
 def path_of(node: Node) -> str:

@@ -13,7 +13,7 @@ from engine.lang.linking import setting_name
 from engine.lang.notation import parse_type
 from engine.lang.program import LinkedPack
 from engine.lang.section import Catalogue
-from engine.lang.types import Member, Type, object_of, type_of, violations
+from engine.lang.types import Kind, Member, Type, object_of, type_of, violations
 
 
 def pack_types(pack: LinkedPack, catalogue: Catalogue) -> Mapping[str, Type]:
@@ -37,13 +37,38 @@ def input_faults(given: Mapping[str, Any], notation: str, named: Mapping[str, Ty
 
     Shape: `settings` is the block of that name, None for a section that sees none.
     """
+    wanted = input_type(notation, named, settings=settings)
+    return [f"{path}: {message}" for path, message in violations(dict(given), wanted)]
+
+
+def input_type(notation: str, named: Mapping[str, Type], *, settings: Any) -> Type:
+    """The declared type of an input. Shape: `settings` as for `input_faults`."""
     members = dict(parse_type("{" + notation + "}", named).members)
     if settings is not None:
         # A setting is of the type of its default.
         members["settings"] = Member(
             object_of({n: type_of(value) for n, value in filled_settings(settings, {}).items()})
         )
-    return [f"{path}: {message}" for path, message in violations(dict(given), object_of(members))]
+    return object_of(members)
+
+
+def fitted(value: Any, wanted: Type, path: str = "") -> tuple[Any, set[str]]:
+    """A plain value without the fields its type does not know, and their paths (`alloc.cards.claims`)."""
+    dropped: set[str] = set()
+    if wanted.kind is Kind.OBJECT and isinstance(value, Mapping):
+        made = {}
+        for key, item in value.items():
+            member, here = wanted.member(key), f"{path}.{key}" if path else key
+            if member is None:
+                dropped.add(here)
+                continue
+            made[key], more = fitted(item, member.type, here)
+            dropped |= more
+        return made, dropped
+    if wanted.kind is Kind.LIST and isinstance(value, list) and wanted.element is not None:
+        items = [fitted(item, wanted.element, path) for item in value]
+        return [item for item, _ in items], set().union(*(more for _, more in items))
+    return value, dropped
 
 
 def filled_settings(block: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,9 +62,17 @@ def _judge_unknown(case: Case, ran: Ran) -> tuple[str, tuple[Difference, ...]] |
         return f"it could not tell: {ran.unknown}", ()
     if ran.unknown is None:
         return f"expected that it could not tell, got {shown(ran.value)}", ()
-    if case.unknown not in ran.unknown:
+    if not _is_reason(case, ran.unknown):
         return f"it could not tell, but not because of {shown(case.unknown)}: {ran.unknown}", ()
     return _judge_rules(case, ran)
+
+
+def _is_reason(case: Case, reason: str) -> bool:
+    """Whether a reason is the one stated: all of it, or all but the place in front (`inject/a-rule env.X: `)."""
+    stated = case.unknown or ""
+    if case.is_partial or not stated:
+        return stated in reason
+    return reason == stated or reason.endswith(f": {stated}")
 
 
 def _judge_refusal(case: Case, ran: Ran) -> tuple[str, tuple[Difference, ...]]:

@@ -41,6 +41,15 @@ def defaults(params: Mapping[str, Param]) -> dict[str, Any]:
     return {name: None if param.default is None else plain(param.default) for name, param in params.items()}
 
 
+def unfit(params: Mapping[str, Param], name: str, value: Any) -> str | None:
+    """Why a parameter cannot have this value, in one line; None when it can. For values that stand in no tree."""
+    if name not in params:
+        meant = nearest(name, params)
+        return f"there is no parameter `{name}`" + (f"; did you mean `{meant}`?" if meant else "")
+    found = _fault(params[name], value)
+    return None if found is None else f"the parameter `{name}` {found[1]}; {found[2]}"
+
+
 def known(entry: Entry, params: Mapping[str, Param], owner: str, owner_place: Place, diagnostics: Diagnostics) -> bool:
     """Whether a parameter that somebody sets exists and its value fits; what is wrong is reported, both places named."""
     name = entry.key.text

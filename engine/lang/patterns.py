@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.errors import EvaluationError
 from engine.lang.limits import MAX_PATTERN_BYTES, MAX_PATTERN_SUBJECT_BYTES
-from engine.lang.pattern_cost import UnsafePatternError, require_bounded
+from engine.lang.pattern_cost import UnsafePatternError, plain_classes, require_bounded
 
 __all__ = ["SafePattern", "UnsafePatternError", "replacement_parts", "safe_pattern"]
 
@@ -62,7 +62,7 @@ def safe_pattern(text: str) -> SafePattern:
         )
     require_bounded(text)
     # ASCII: one alphabet for \d, \w and \s, whatever the subject.
-    compiled = re.compile(_exact_end(text), re.ASCII)
+    compiled = re.compile(_exact_end(plain_classes(text)), re.ASCII)
     return SafePattern(text, compiled.groups, compiled)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,7 +31,8 @@ class LinkedPack:
     """One pack with its libraries and overlays in it.
 
     Shape: `blocks` is plain JSON by block name (`constants`, `identity`, `presets` …); `derived` the lazy values by scope
-    (`card`, `alloc`); `tests` and `bases` are kept beside the program and never leave the process.
+    (`card`, `alloc`); `tests` and `bases` are kept beside the program and never leave the process, nor does `variant`: the
+    pack linked again with other values of some parameters, which its tests ask for (None for a pack read back).
     """
 
     kind: str
@@ -42,6 +43,7 @@ class LinkedPack:
     derived: Mapping[str, tuple[ir.Let, ...]] = field(default_factory=dict)
     tests: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     bases: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    variant: Callable[[Mapping[str, Any]], LinkedPack] | None = field(default=None, compare=False, repr=False)
     digest: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -67,7 +67,7 @@ def read(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Docum
     if len(source.data) > limits.max_bytes:
         diagnostics.error(
             "RP003",
-            f"the file has {len(source.data)} bytes, more than {limits.max_bytes}",
+            f"the file is larger than {limits.max_bytes} bytes",
             path=source.path,
             help="split it: a pack may be a directory of files",
         )

@@ -138,13 +138,15 @@ def _check_names_and_amounts(machine: Machine, root: Map, diagnostics: Diagnosti
 
 
 def _check_unique(root: Map, diagnostics: Diagnostics) -> None:
-    """One UUID, one PCI address, one driver index, one maker, one profile name: each stands for one thing."""
+    """One UUID, one PCI function, one driver index, one maker, one profile name: each stands for one thing.
+
+    Two cards may name one PCI function: a board with two chips behind it has one address, and a card is its UUID.
+    """
     libraries = [each for each in _items(root, "spec", "libraries") if isinstance(each, Map)]
     cards = [card for library in libraries for card in _items(library, "cards")]
     _unique(diagnostics, "library", libraries, "manufacturer")
     _unique(diagnostics, "PCI function", _items(root, "spec", "pci"), "address")
     _unique(diagnostics, "card", cards, "uuid")
-    _unique(diagnostics, "card at PCI address", cards, "pci")
     for library in libraries:
         _unique(diagnostics, "card with driver index", _items(library, "cards"), "driverIndex")
         lists = library.get("profiles")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.domain.facts import CardFacts, LibraryFacts
+from engine.domain.units import Mib
 from engine.errors import EvaluationError
 from engine.lang.section import Combine, Owner, Section
 from engine.sections.answer import Answer, Evaluator, ask, given
@@ -45,7 +46,7 @@ class CardFeatures:
     partitions: bool = False
     isolation: str = "none"
     slice_released_on_termination: bool = True
-    reserve_mib: int = 0
+    reserve_mib: Mib = Mib(0)
     grant_unit: int = 1
 
 
@@ -80,6 +81,6 @@ def _decode(value: dict[str, Any]) -> CardFeatures:
         partitions=value["partitions"],
         isolation=value["isolation"],
         slice_released_on_termination=value["sliceReleasedOnTermination"],
-        reserve_mib=value["reserveMib"],
+        reserve_mib=Mib(value["reserveMib"]),
         grant_unit=value["grantUnit"],
     )

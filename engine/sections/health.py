@@ -10,14 +10,15 @@ from typing import Final
 
 from engine.lang.section import Combine, Owner, Section
 
-# `code` is text: makers number their events, name them, or both, and a table is looked up by text.
+# `code` is text: makers number their events, name them, or both, and a table is looked up by text. Which sources and codes
+# there are is the pack's `facts.events`.
 SECTION: Final = Section(
     name="health",
     owner=Owner.MANUFACTURER,
     combine=Combine.FIRST,
     once_per="event or reading",
     runs="N",
-    input="event: {source: str, code: str, count: int, ageSeconds: int}, card: {family?: str}",
+    input="event: {source: @eventSource, code: @eventCode, count: int, ageSeconds: int}, card: {family?: str}",
     emit="{severity: 'ignore'|'app'|'reset'|'fatal', clearBy: 'time'|'probe'|'reset', clearAfterSeconds?: int}",
     optional=True,
     help="the severity of a driver's event or reading and what clears it",

@@ -11,26 +11,32 @@ from typing import Any, Final
 
 from engine.errors import ContractError
 from engine.lang.notation import parse_type
-from engine.lang.types import ANY, BOOL, INT, STR, Member, Type, list_of, map_of, object_of
+from engine.lang.types import ANY, BOOL, INT, STR, Kind, Member, Type, list_of, map_of, object_of
 
 _WORDS: Final = {"string": "str", "integer": "int", "boolean": "bool"}
 _IDS: Final = list_of(INT)
+COMMON_EVENTS: Final = {"ecc": ["single-bit", "double-bit"]}
+"""What drivers of every maker report, by source; rules that are the same for all makers judge the uncorrectable ones."""
 
 
 def named_types(blocks: Mapping[str, Any]) -> Mapping[str, Type]:
     """The type behind each `@name`, from a pack's plain blocks (`sections` among them, as plain values).
 
-    Shape: `slots extras claims allocClaims driver partitionIds probes`. A block that is missing or malformed gives an
+    Shape: `slots extras flags eventSource eventCode claims allocClaims driver partitionIds probes`. A block that is missing or malformed gives an
     empty object: its own diagnostic is the model's, and every name looked up in it is then unknown.
     """
     facts = _mapping(blocks.get("facts"))
     identity = _mapping(blocks.get("identity"))
     sections = _mapping(blocks.get("sections"))
+    events = {**COMMON_EVENTS, **_mapping(facts.get("events"))}
     on_card, on_alloc = _claim_types(sections.get("claims"))
     intents = _called(sections.get("prepare"), _mapping(facts.get("intents")))
     return {
         "slots": object_of({str(name): INT.or_null() for name in _sequence(identity.get("slots"))}),
         "extras": object_of({str(n): fact_type(t).or_null() for n, t in _mapping(facts.get("extras")).items()}),
+        "flags": object_of({str(n): _one_of(v).or_null() for n, v in _mapping(facts.get("flags")).items()}),
+        "eventSource": _one_of(list(events)),
+        "eventCode": _event_code(events),
         "claims": on_card,
         "allocClaims": on_alloc,
         "driver": object_of({str(n): _answer_type(i) for n, i in intents.items()}),
@@ -47,6 +53,16 @@ def fact_type(notation: Any) -> Type:
         return parse_type(re.sub(r"[A-Za-z]+", lambda word: _WORDS.get(word.group(), word.group()), notation))
     except ContractError:
         return ANY
+
+
+def _one_of(values: Any) -> Type:
+    return Type(Kind.STR, choices=tuple(str(value) for value in _sequence(values)))
+
+
+def _event_code(events: Mapping[str, Any]) -> Type:
+    """One of the codes of all sources; any text where one of them has too many to list."""
+    listed = [codes for codes in events.values() if isinstance(codes, list | tuple)]
+    return _one_of([code for codes in listed for code in codes]) if len(listed) == len(events) else STR
 
 
 def _called(section: Any, intents: Mapping[str, Any]) -> Mapping[str, Any]:

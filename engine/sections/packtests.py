@@ -1,4 +1,4 @@
-"""What testing a pack needs to know about sections: the `allocation` scenario, input completion, golden tests.
+"""What testing a pack needs to know about sections: the `allocation` and `recover` scenarios, input completion, golden tests.
 
 Compares and counts nothing: `engine.lang.packtest` does, and knows no accelerator.
 """
@@ -20,7 +20,8 @@ from engine.lang.types import MISSING
 from engine.sections import inject
 from engine.sections.alloc_input import Stage, alloc_notation
 from engine.sections.allocation import COULD_NOT_TELL, Circumstances, allocate
-from engine.sections.allocation_outcome import read_ranges
+from engine.sections.allocation_outcome import read_ranges, write_ranges
+from engine.sections.recover import Corrupt, Elsewhere, Recovered, block_for, recover
 
 STAGES: Final = tuple(stage.value for stage in Stage)
 _GRANTS: Final = {"exclusive": "whole", "shared": "whole", "sliced": "slice", "partitioned": "partition"}
@@ -78,8 +79,34 @@ def _run(program: Program, maker: str, given: Mapping[str, Any], observer: Obser
     return Ran(outcome.shown(), outcome.fired, refused=None if refusal is None else refusal.text)
 
 
+def _recover(program: Program, maker: str, given: Mapping[str, Any], _observer: Observer) -> Ran:
+    path = str(given.get("file", ""))
+    block = block_for(program.block("recover", maker) or (), path)
+    if block is None:
+        raise InputError(f"no `recover` block reads {path or 'a file without a name'}", where="file")
+    owner = {name: given[name] for name in ("podUid", "container") if given.get(name) is not None}
+    found = recover(block, given.get("text", ""), given.get("cards") or (), owner)
+    match found:
+        case Recovered():
+            ids = {name: "all" if taken is None else write_ranges(taken) for name, taken in found.claims.items()}
+            shown: dict[str, Any] = {
+                "card": found.card,
+                "claims": ids,
+                "intent": found.intent,
+                "args": found.args,
+                "answer": found.answer,
+            }
+            return Ran({key: value for key, value in shown.items() if value}, ())
+        case Elsewhere():
+            return Ran({"elsewhere": found.why}, ())
+        case Corrupt():
+            return Ran({}, (), refused=found.why) if found.refuses else Ran({"skipped": found.why}, ())
+
+
 def _golden(pack: LinkedPack, cases: Sequence[Case]) -> Iterable[str]:
-    """Every served mode needs a test that states the whole answer."""
+    """Every served mode needs a test that states the whole answer, and every kind of old file one that reads it."""
+    if pack.kind == Owner.MANUFACTURER:
+        yield from _unread(pack, cases)
     if pack.kind != Owner.MANUFACTURER or inject.SECTION.name not in pack.sections:
         return
     shown = {
@@ -93,6 +120,18 @@ def _golden(pack: LinkedPack, cases: Sequence[Case]) -> Iterable[str]:
     for mode in served_modes(pack):
         if mode not in shown:
             yield f"no golden test for mode `{mode}`: an `allocation` whose whole answer is stated"
+
+
+def _unread(pack: LinkedPack, cases: Sequence[Case]) -> Iterator[str]:
+    blocks = pack.blocks.get("recover") or ()
+    read = [
+        block_for(blocks, str(case.given.get("file", "")))
+        for case in cases
+        if case.section == RECOVER.name and isinstance(case.expect, Mapping) and "card" in case.expect
+    ]
+    for block in blocks:
+        if block not in read:
+            yield f"no golden test reads an old {block['files']}: a `recover` that states what it holds"
 
 
 def served_modes(pack: LinkedPack) -> Iterator[str]:
@@ -124,8 +163,17 @@ ALLOCATION: Final = Scenario(
     covers=STAGES,
     run=_run,
 )
+RECOVER: Final = Scenario(
+    name="recover",
+    input="file: str, text: str, podUid?: str, container?: str, cards: {uuid: str, pci?: str, slots: @slots}[]",
+    emit=(
+        "{card?: str, claims?: map<str>, intent?: str, args?: map<any>, answer?: map<any>, elsewhere?: str, skipped?: str}"
+    ),
+    covers=(),
+    run=_recover,
+)
 JOINT: Final = Joint(
-    scenarios={ALLOCATION.name: ALLOCATION},
+    scenarios={ALLOCATION.name: ALLOCATION, RECOVER.name: RECOVER},
     ready=_ready,
     never_empty=frozenset({"alloc.cards"}),
     golden=_golden,

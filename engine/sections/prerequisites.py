@@ -18,7 +18,7 @@ SECTION: Final = Section(
     runs="N",
     input=(
         "host: {driverVersion?: str, runtimeClasses: str[], probes: @probes}, "
-        "driver: {capabilities: str[], flags: map<str>}"
+        "driver: {capabilities: str[], flags: @flags}"
     ),
     emit=f"{{name: str, modes: {MODES}[], ok?: bool, remedy: str}}",
     optional=True,

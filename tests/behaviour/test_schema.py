@@ -90,7 +90,7 @@ def test_writing_writes_all_and_names_what_is_left_over(tmp_path: Path) -> None:
     (tmp_path / "old.v0.schema.json").write_text("{}", encoding="utf-8")
     result = run("schema", "--write", str(tmp_path))
     assert result.exit_code == 0
-    assert result.stdout == f"{len(FILES)} schemas written to {tmp_path}\n"
+    assert result.stdout == f"{len(FILES)} schemas and 7 resource definitions written to {tmp_path}\n"
     assert "old.v0.schema.json is no schema of this version" in result.stderr
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json")} == {*FILES, "old.v0.schema.json"}
 

@@ -31,7 +31,9 @@ def main() -> None:
         sources = [Source(str(path), path.read_bytes()) for path in sorted(folder.rglob("*.yaml"))]
         times = [milliseconds(source) for source in sources]
         kib = sum(len(source.data) for source in sources) / 1024
-        print(f"  {name:24} {len(sources):3} files {kib:7.0f} KiB {sum(times):8.1f} ms   {sum(times) / kib:5.2f} ms a KiB")
+        print(
+            f"  {name:24} {len(sources):3} files {kib:7.0f} KiB {sum(times):8.1f} ms   {sum(times) / kib:5.2f} ms a KiB"
+        )
 
 
 if __name__ == "__main__":

@@ -37,7 +37,9 @@ def main() -> None:
             print(f"  python -c {unit!r:40} {units[unit] * 1e3:7.0f} ms   (one unit)")
         seconds = median_seconds(["-m", "engine", *arguments])
         ratio = seconds / units[unit]
-        print(f"  engine {' '.join(arguments):43} {seconds * 1e3:7.0f} ms   {ratio:5.1f} units (wanted: at most {wanted})")
+        print(
+            f"  engine {' '.join(arguments):43} {seconds * 1e3:7.0f} ms   {ratio:5.1f} units (wanted: at most {wanted})"
+        )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from typing import Final
 
 from engine.errors import EngineError
 from tests.cluster.binaries import build
-from tests.cluster.cluster import Cluster, component
+from tests.cluster.cluster import Cluster
+from tests.cluster.components import component
 from tests.cluster.errors import ClusterError, MissingError
 from tests.cluster.layout import Folder, runs_home
 from tests.cluster.needs import in_ci

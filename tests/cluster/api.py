@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import ssl
 import threading
@@ -57,6 +58,14 @@ class Api:
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._own = threading.local()
+        self._open: set[http.client.HTTPSConnection] = set()
+        self._watches: set[http.client.HTTPSConnection] = set()
+
+    def another(self) -> Api:
+        """The same user, with connections of its own."""
+        made = Api(self._network, self._port, self._context)
+        made._headers = self._headers
+        return made
 
     def get(self, path: str, **query: Any) -> Object:
         return self.request("GET", path, query=query)
@@ -103,6 +112,7 @@ class Api:
         Raises: ApiError: also for an ERROR event, such as 410.
         """
         connection = self._connect(timeout_seconds)
+        self._watches.add(connection)
         try:
             query = {"watch": "1", "timeoutSeconds": int(timeout_seconds), **query}
             connection.request("GET", f"{path}?{urlencode(query)}", headers=self._headers)
@@ -117,14 +127,19 @@ class Api:
                         raise ApiError(told.get("code", 0), told.get("reason", ""), told.get("message", ""), path)
                     yield event["type"], event["object"]
         finally:
+            self._open.discard(connection)
+            self._watches.discard(connection)
             connection.close()
 
     def close(self) -> None:
-        """This thread's connection."""
-        connection = getattr(self._own, "connection", None)
-        if connection is not None:
+        """All connections, of all threads; what waits on one is told that it is lost."""
+        for connection in tuple(self._open):
+            if connection.sock is not None:
+                with suppress(OSError), socket.socket(fileno=os.dup(connection.sock.fileno())) as same:
+                    same.shutdown(socket.SHUT_RDWR)
+        for connection in tuple(self._open - self._watches):  # a watch closes its own, once it has noticed
+            self._open.discard(connection)
             connection.close()
-            self._own.connection = None
 
     def _exchange(self, method: str, path: str, body: Any, kind: str, query: dict[str, Any]) -> bytes:
         target = f"{path}?{urlencode(query)}" if query else path
@@ -140,22 +155,29 @@ class Api:
                 response = connection.getresponse()
                 answer = response.read()
             except _BROKEN:
-                self.close()
+                self._drop()
                 if is_fresh or attempt == 2:  # one that was kept open may have been closed since
                     raise
                 continue
             except BaseException:
-                self.close()
+                self._drop()
                 raise
             if response.status >= 400:
                 raise _error(response.status, answer, f"{method} {path}")
             return answer
         raise AssertionError
 
+    def _drop(self) -> None:
+        """This thread's connection."""
+        connection, self._own.connection = self._own.connection, None
+        self._open.discard(connection)
+        connection.close()
+
     def _connect(self, timeout_seconds: float) -> http.client.HTTPSConnection:
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self._port, timeout=timeout_seconds, context=self._context
         )
+        self._open.add(connection)
         with self._network.entered():
             connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

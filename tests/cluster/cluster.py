@@ -14,28 +14,26 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from tests.cluster import components, kueue
 from tests.cluster.api import Api, ApiError
-from tests.cluster.binaries import Binaries, find, read_yaml
+from tests.cluster.binaries import Binaries, find
+from tests.cluster.boot import boot
 from tests.cluster.certificates import AUTHORITY, Pki, make_pki, write_kubeconfig
-from tests.cluster.components import API, COMPONENTS, ETCD, HEALTH, KUEUE, MANAGER, SCHEDULER
+from tests.cluster.components import API, HEALTH, KUEUE
 from tests.cluster.errors import ClusterError, MissingError
-from tests.cluster.layout import API_PORT, ETCD_PORT, KUEUE_NAMESPACE, REPOSITORY, SYSTEM_NAMESPACE, Folder
+from tests.cluster.kueue_files import KueueFiles
+from tests.cluster.layout import API_PORT, ETCD_PORT, REPOSITORY, Folder
 from tests.cluster.needs import missing_to_run
-from tests.cluster.node_features import node_feature_crd
 from tests.cluster.world import Process, World, is_alive, tail
 
 READY_SECONDS: Final = 90.0
 """How long a component may take to be ready; a busy machine takes ten times the usual."""
 _POLL_SECONDS: Final = 0.05
-_CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @dataclass(slots=True)
@@ -69,8 +67,8 @@ class Cluster:
         world = World.make(folder, detached=detached)
         try:
             pki = make_pki(folder)
-            made = cls(folder, world, binaries, pki, _admin(world, pki, folder))
-            made._boot(begun, say, with_kueue=with_kueue, kueue_configuration=kueue_configuration)
+            made = cls(folder, world, binaries, pki, _admin(world, pki))
+            boot(made, begun, say, with_kueue=with_kueue, kueue_configuration=kueue_configuration)
         except BaseException:
             world.stop()
             _forget(folder)
@@ -86,7 +84,7 @@ class Cluster:
         told = json.loads(folder.state.read_text("utf-8"))
         world, pki = World(folder), Pki(folder.pki)
         binaries = Binaries(Path(told["binaries"]))
-        return cls(folder, world, binaries, pki, _admin(world, pki, folder), told["timings"])
+        return cls(folder, world, binaries, pki, _admin(world, pki), told["timings"])
 
     def __enter__(self) -> Self:
         return self
@@ -145,7 +143,7 @@ class Cluster:
         else:
             process.stop()
         if name == KUEUE and kueue_configuration is not None:
-            self._configure_kueue(kueue_configuration)
+            KueueFiles(self.folder, self.pki, self.binaries).configure(kueue_configuration)
         process.start_again()
         self.wait_ready(name)
 
@@ -200,97 +198,6 @@ class Cluster:
         found = self.api.find(f"/apis/{group_version}")
         return found is not None and any(each["name"] == plural for each in found["resources"])
 
-    def _boot(
-        self, begun: float, say: Callable[[str], None], *, with_kueue: bool, kueue_configuration: Path | None
-    ) -> None:
-        def done(step: str) -> None:
-            self.timings[step] = round(time.monotonic() - begun, 2)
-            say(f"{step} after {self.timings[step]:.1f} s")
-
-        done("certificates")
-        binaries, folder, pki = self.binaries, self.folder, self.pki
-        self.spawn(ETCD, components.etcd(binaries, folder))
-        self.spawn(API, components.kube_apiserver(binaries, pki))
-        with ThreadPoolExecutor(16) as pool:
-            # rules are linked while the API server starts
-            prepared = pool.submit(self._prepare_kueue, kueue_configuration) if with_kueue else None
-            self.wait_ready(API)
-            done(API)
-            self.spawn(MANAGER, components.kube_controller_manager(binaries, folder, pki))
-            self.spawn(SCHEDULER, components.kube_scheduler(binaries, folder))
-            asked = [pool.submit(self._install, _CRDS, node_feature_crd())]
-            asked += [
-                pool.submit(self._install, "/api/v1/namespaces", _namespace(name))
-                for name in (SYSTEM_NAMESPACE, KUEUE_NAMESPACE)
-            ]
-            if prepared is not None:
-                crds = prepared.result()
-                asked += [pool.submit(self._install, _CRDS, each) for each in crds]
-                for each in asked:
-                    each.result()
-                for crd in crds:
-                    group = f"{crd['spec']['group']}/{crd['spec']['versions'][-1]['name']}"
-                    self.wait_served(group, crd["spec"]["names"]["plural"])
-                done("kueue's kinds")
-                self._install_webhooks()
-                self.spawn(KUEUE, components.kueue(binaries, folder, self._kueue_certificates))
-                self.wait_ready(KUEUE)
-                done(KUEUE)
-            for each in asked:
-                each.result()
-        self._wait_account()
-        done("ready")
-        self._write_commands()
-        told = {"binaries": str(binaries.folder), "timings": self.timings}
-        folder.state.write_text(json.dumps(told), "utf-8")
-
-    def _prepare_kueue(self, configuration: Path | None) -> list[dict[str, Any]]:
-        certificates = self._kueue_certificates
-        certificates.mkdir(mode=0o700)
-        for source, name in ((self.pki.certificate("webhooks"), "tls.crt"), (self.pki.key("webhooks"), "tls.key")):
-            shutil.copyfile(source, certificates / name)
-        (certificates / "tls.key").chmod(0o600)
-        shutil.copyfile(self.pki.certificate(AUTHORITY), certificates / "ca.crt")
-        self._configure_kueue(configuration)
-        return json.loads(self.binaries.kueue_crds.read_text("utf-8"))
-
-    def _configure_kueue(self, file: Path | None) -> None:
-        if file is None:
-            chosen = kueue.default_configuration(kueue.shipped_transformations())
-        else:
-            documents = [each for each in read_yaml(file) if each.get("kind") == "Configuration"]
-            if len(documents) != 1:
-                raise ClusterError(f"{file} holds {len(documents)} documents of kind Configuration, wanted one")
-            chosen = documents[0]
-        made = kueue.process_configuration(chosen, self._kueue_certificates)
-        self.folder.kueue_configuration.write_text(json.dumps(made, indent=1), "utf-8")
-
-    def _install_webhooks(self) -> None:
-        configuration = json.loads(self.folder.kueue_configuration.read_text("utf-8"))
-        published = json.loads(self.binaries.kueue_webhooks.read_text("utf-8"))
-        for each in kueue.local_webhooks(published, self.pki.bundle(), configuration):
-            plural = f"{each['kind'].lower()}s"
-            self._install(f"/apis/admissionregistration.k8s.io/v1/{plural}", each)
-
-    @property
-    def _kueue_certificates(self) -> Path:
-        return self.folder.pki / "kueue"
-
-    def _install(self, path: str, body: dict[str, Any]) -> None:
-        try:
-            self.api.post(path, body)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
-
-    def _wait_account(self) -> None:
-        """Pods of a namespace wait for its account, which the controller-manager makes."""
-        deadline = time.monotonic() + READY_SECONDS
-        while self.api.find("/api/v1/namespaces/default/serviceaccounts/default") is None:
-            if time.monotonic() > deadline:
-                raise ClusterError(f"{MANAGER} made no service account; its log ends:\n{self.log(MANAGER)}")
-            time.sleep(_POLL_SECONDS)
-
     def _is_ready(self, name: str) -> bool:
         with suppress(OSError, http.client.HTTPException, ApiError):
             if name == API:
@@ -322,15 +229,6 @@ class Cluster:
         finally:
             connection.close()
 
-    def _write_commands(self) -> None:
-        """`kubectl` for a shell: the network is private, so it must run inside."""
-        self.folder.commands.mkdir(exist_ok=True)
-        inside = " ".join(self.world.command([str(self.binaries.path("kubectl"))], Path("/")))
-        inside = inside.replace("--wd=/", '--wd="$PWD"')
-        script = self.folder.commands / "kubectl"
-        script.write_text(f'#!/bin/sh\nexec {inside} --kubeconfig="${{KUBECONFIG:-{self.kubeconfig}}}" "$@"\n', "utf-8")
-        script.chmod(0o755)
-
 
 def ready_binaries() -> Binaries:
     """The binaries. Raises MissingError: they are not built, or this machine cannot run them."""
@@ -344,22 +242,10 @@ def ready_binaries() -> Binaries:
     return binaries
 
 
-def component(name: str) -> str:
-    """A component's name from what a person types: `kueue`, `apiserver`. Raises ClusterError."""
-    for each in COMPONENTS:
-        if name in (each, each.removeprefix("kube-")):
-            return each
-    raise ClusterError(f"there is no component {name}; there are {', '.join(COMPONENTS)}")
-
-
-def _admin(world: World, pki: Pki, folder: Folder) -> Api:
+def _admin(world: World, pki: Pki) -> Api:
     context = ssl.create_default_context(cafile=str(pki.certificate(AUTHORITY)))
     context.load_cert_chain(pki.certificate("admin"), pki.key("admin"))
     return Api(world, API_PORT, context)
-
-
-def _namespace(name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _forget(folder: Folder) -> None:

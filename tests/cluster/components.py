@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.cluster.binaries import Binaries
 from tests.cluster.certificates import AUTHORITY, FRONT_PROXY, Pki
+from tests.cluster.errors import ClusterError
 from tests.cluster.layout import (
     ADVERTISED,
     API_PORT,
@@ -35,6 +36,14 @@ and the scheduler serve nothing."""
 
 _ETCD_URL: Final = f"http://127.0.0.1:{ETCD_PORT}"
 _PEER_URL: Final = f"http://127.0.0.1:{ETCD_PEER_PORT}"
+
+
+def component(name: str) -> str:
+    """A component's name from what a person types: `kueue`, `apiserver`. Raises ClusterError."""
+    for each in COMPONENTS:
+        if name in (each, each.removeprefix("kube-")):
+            return each
+    raise ClusterError(f"there is no component {name}; there are {', '.join(COMPONENTS)}")
 
 
 def etcd(binaries: Binaries, folder: Folder) -> list[str]:

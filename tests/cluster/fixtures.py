@@ -44,9 +44,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster for the whole session, with this process in its network, so that code under test reaches 127.0.0.1."""
-    cannot = why_not()
-    if cannot:
-        (pytest.fail if in_ci() else pytest.skip)(cannot)
+    stay_out(why_not())
     made = Cluster.start()
     stash = request.session.stash
     stash[_CLUSTER] = made
@@ -77,6 +75,14 @@ def player(cluster: Cluster) -> Iterator[NodePlayer]:
         yield made
         for name in made.names:
             made.remove(name)
+
+
+def stay_out(reason: str) -> None:
+    """Skips for a reason, when there is one; fails for it in continuous integration."""
+    if reason and in_ci():
+        pytest.fail(reason, pytrace=False)
+    if reason:
+        pytest.skip(reason)
 
 
 def why_not() -> str:

@@ -6,22 +6,19 @@ served. One process plays a thousand. What the objects say comes from `machines`
 
 from __future__ import annotations
 
-import heapq
-import http.client
-import queue
 import threading
-import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
 from tests.cluster.api import STRATEGIC, Api, ApiError
+from tests.cluster.errands import LOST, PASSED, RETRY_SECONDS, Errands
 from tests.cluster.layout import SYSTEM_NAMESPACE
 from tests.cluster.machines import PlayedNode
+from tests.cluster.statuses import conditions, finished, now, now_seconds, running, with_conditions
 
 Object = dict[str, Any]
 
@@ -37,8 +34,6 @@ _NODES: Final = "/api/v1/nodes"
 _DEVICES_GROUP: Final = "worker.gpustack.ai"
 _DEVICES_VERSIONS: Final = ("v1", "v1alpha1")
 _PODS: Final = "/api/v1/pods"
-_RETRY_SECONDS: Final = 0.5
-_LOST: Final = (OSError, http.client.HTTPException)
 
 
 @dataclass(slots=True)
@@ -53,7 +48,7 @@ class _Node:
 class NodePlayer:
     """Plays nodes until it is stopped; then they fall silent, as machines without power do.
 
-    Threads: two watches, one clock and a few writers; every public call may come from any thread.
+    Threads: two watches, and those of `Errands`; every public call may come from any thread.
     """
 
     def __init__(
@@ -66,20 +61,17 @@ class NodePlayer:
         writers: int = 8,
         on_error: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        self._api = api
+        self._api = api.another()
         self._namespace = namespace
         self._periods = {"lease": lease_seconds, "status": status_seconds}
         self._on_error = on_error
         self._nodes: dict[str, _Node] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
-        self._due_count = 0
-        self._wake = threading.Condition()
-        self._pool = ThreadPoolExecutor(writers, thread_name_prefix="node-player")
+        self._errands = Errands(writers, on_error)
         self._threads = [
             threading.Thread(target=target, name=f"node-player-{target.__name__}", daemon=True)
-            for target in (self._watch_pods, self._watch_nodes, self._keep_time)
+            for target in (self._watch_pods, self._watch_nodes)
         ]
         self._handled_pods: dict[str, str] = {}
 
@@ -93,15 +85,17 @@ class NodePlayer:
         self.stop()
 
     def start(self) -> None:
+        self._errands.start()
         for each in self._threads:
             each.start()
 
     def stop(self) -> None:
         """No write after this. The objects stay."""
         self._stopping.set()
-        with self._wake:
-            self._wake.notify_all()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._errands.stop()
+        self._api.close()
+        for each in self._threads:
+            each.join(5)
 
     @property
     def names(self) -> list[str]:
@@ -113,7 +107,7 @@ class NodePlayer:
 
         Raises: ApiError: one of them was refused; the others are written nevertheless.
         """
-        asked: list[Future[None]] = [self._pool.submit(self._come_up, each) for each in nodes]
+        asked: list[Future[None]] = [self._errands.ask(self._come_up, each) for each in nodes]
         errors = [error for each in asked if (error := each.exception()) is not None]
         if errors:
             raise errors[0]
@@ -142,7 +136,7 @@ class NodePlayer:
         )
 
     def _come_up(self, played: PlayedNode) -> None:
-        manifest = _with_conditions(played.node)
+        manifest = with_conditions(played.node)
         try:
             made = self._api.post(_NODES, manifest)
         except ApiError as error:
@@ -157,7 +151,7 @@ class NodePlayer:
         lease_spec = {
             "holderIdentity": played.name,
             "leaseDurationSeconds": LEASE_DURATION_SECONDS,
-            "renewTime": _now(),
+            "renewTime": now(),
         }
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
@@ -178,7 +172,7 @@ class NodePlayer:
         """Again and again until the kind is served: the worker brings it."""
         if node.has_devices or node.played.devices is None or not self._is_current(node):
             return
-        with suppress(ApiError, *_LOST):
+        with suppress(ApiError, *LOST):
             for version in _DEVICES_VERSIONS:
                 collection = f"/apis/{_DEVICES_GROUP}/{version}/devices"
                 manifest = _owned(node.played.devices, node) | {"apiVersion": f"{_DEVICES_GROUP}/{version}"}
@@ -192,16 +186,16 @@ class NodePlayer:
                 self._api.patch(f"{collection}/{node.played.name}/status", status)
                 node.has_devices = True
                 return
-        self._after(_RETRY_SECONDS, lambda: self._try_devices(node))
+        self._errands.after(RETRY_SECONDS, lambda: self._try_devices(node))
 
     def _heartbeat_lease(self, node: _Node) -> None:
-        self._api.patch(f"{_LEASES}/{node.played.name}", {"spec": {"renewTime": _now()}})
+        self._api.patch(f"{_LEASES}/{node.played.name}", {"spec": {"renewTime": now()}})
 
     def _heartbeat_status(self, node: _Node) -> None:
-        conditions = _conditions(_now_seconds())
-        for each in conditions:
+        said = conditions(now_seconds())
+        for each in said:
             del each["lastTransitionTime"]
-        self._api.patch(f"{_NODES}/{node.played.name}/status", {"status": {"conditions": conditions}}, STRATEGIC)
+        self._api.patch(f"{_NODES}/{node.played.name}/status", {"status": {"conditions": said}}, STRATEGIC)
 
     def _watch_nodes(self) -> None:
         """A kubelet makes every entry of capacity allocatable, also those that others wrote."""
@@ -224,7 +218,7 @@ class NodePlayer:
         wanted |= {name: None for name in allocatable if name not in capacity}
         if wanted and node.speaks:
             path = f"{_NODES}/{node.played.name}/status"
-            self._submit(lambda: self._api.patch(path, {"status": {"allocatable": wanted}}, STRATEGIC))
+            self._errands.insist(lambda: self._api.patch(path, {"status": {"allocatable": wanted}}, STRATEGIC))
 
     def _watch_pods(self) -> None:
         self._follow(_PODS, self._see_pod, fieldSelector="spec.nodeName!=")
@@ -241,17 +235,19 @@ class NodePlayer:
         if metadata.get("deletionTimestamp"):
             if self._handled_pods.get(uid) != "deleted":
                 self._handled_pods[uid] = "deleted"
-                self._submit(lambda: self._delete(path, uid=uid))
+                self._errands.insist(lambda: self._delete(path, uid=uid))
         elif pod.get("status", {}).get("phase", "Pending") == "Pending" and uid not in self._handled_pods:
             self._handled_pods[uid] = "running"
-            self._submit(lambda: self._run_pod(path, pod))
+            self._errands.insist(lambda: self._run_pod(path, pod))
 
     def _run_pod(self, path: str, pod: Object) -> None:
-        self._api.patch(f"{path}/status", {"status": _running(pod)}, STRATEGIC)
+        self._api.patch(f"{path}/status", {"status": running(pod)}, STRATEGIC)
         seconds = pod["metadata"].get("annotations", {}).get(FINISH_AFTER)
         if seconds is not None:
-            finish = lambda: self._api.patch(f"{path}/status", {"status": _finished(pod)}, STRATEGIC)  # noqa: E731
-            self._after(float(seconds), finish)
+            self._errands.after(float(seconds), lambda: self._errands.insist(lambda: self._finish_pod(path, pod)))
+
+    def _finish_pod(self, path: str, pod: Object) -> None:
+        self._api.patch(f"{path}/status", {"status": finished(pod)}, STRATEGIC)
 
     def _follow(self, path: str, see: Callable[[str, Object], None], **query: Any) -> None:
         """List, then watch, again from the start whenever that breaks. The pace of a kubelet, not of an informer."""
@@ -265,50 +261,21 @@ class NodePlayer:
                     if self._stopping.is_set():
                         return
                     see(kind, seen)
-            except (ApiError, *_LOST) as error:
+            except (ApiError, *LOST) as error:
+                if self._stopping.is_set():
+                    return
                 self._on_error(f"watch {path}: {error}")
-                self._stopping.wait(_RETRY_SECONDS)
+                self._stopping.wait(RETRY_SECONDS)
 
     def _repeat(self, seconds: float, node: _Node, act: Callable[[_Node], None]) -> None:
         def once() -> None:
             if not self._is_current(node):
                 return
-            self._after(seconds, once)
+            self._errands.after(seconds, once)
             if node.speaks:
                 act(node)
 
-        self._after(seconds, once)
-
-    def _after(self, seconds: float, act: Callable[[], Any]) -> None:
-        with self._wake:
-            self._due_count += 1
-            heapq.heappush(self._due, (time.monotonic() + seconds, self._due_count, act))
-            self._wake.notify()
-
-    def _keep_time(self) -> None:
-        while not self._stopping.is_set():
-            with self._wake:
-                pause = self._due[0][0] - time.monotonic() if self._due else 60.0
-                if pause > 0:
-                    self._wake.wait(pause)
-                    continue
-                act = heapq.heappop(self._due)[2]
-            self._submit(act)
-
-    def _submit(self, act: Callable[[], Any]) -> None:
-        def guarded() -> None:
-            if self._stopping.is_set():
-                return
-            try:
-                act()
-            except ApiError as error:
-                if error.status not in (404, 409):  # gone meanwhile, or somebody was quicker
-                    self._on_error(str(error))
-            except _LOST as error:
-                self._on_error(f"{type(error).__name__}: {error}")
-
-        with suppress(RuntimeError, queue.Empty):  # the pool has been shut down
-            self._pool.submit(guarded)
+        self._errands.after(seconds, once)
 
     def _put(self, collection: str, manifest: Object) -> Object:
         """Made, or replaced when it is there."""
@@ -324,8 +291,11 @@ class NodePlayer:
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
         if uid:
             options["preconditions"] = {"uid": uid}
-        with suppress(ApiError):
+        try:
             self._api.delete(path, options)
+        except ApiError as error:
+            if error.status not in PASSED:
+                raise
 
     def _node(self, name: str) -> _Node:
         with self._lock:
@@ -338,74 +308,3 @@ class NodePlayer:
 
 def _owned(manifest: Object, node: _Node) -> Object:
     return manifest | {"metadata": manifest["metadata"] | {"ownerReferences": node.owner}}
-
-
-def _with_conditions(node: Object) -> Object:
-    return node | {"status": node["status"] | {"conditions": _conditions(_now_seconds())}}
-
-
-def _conditions(now: str) -> list[Object]:
-    statuses = {"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}
-    return [
-        {
-            "type": name,
-            "status": status,
-            "reason": "Played",
-            "message": "played by the testbed",
-            "lastHeartbeatTime": now,
-            "lastTransitionTime": now,
-        }
-        for name, status in statuses.items()
-    ]
-
-
-def _running(pod: Object) -> Object:
-    now = _now_seconds()
-    ready = [
-        {"type": name, "status": "True", "lastTransitionTime": now}
-        for name in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
-    ]
-    containers = [_container(each, {"running": {"startedAt": now}}) for each in pod["spec"]["containers"]]
-    return {
-        "phase": "Running",
-        "startTime": now,
-        "podIP": "127.0.0.1",
-        "podIPs": [{"ip": "127.0.0.1"}],
-        "hostIP": "127.0.0.1",
-        "conditions": ready,
-        "containerStatuses": containers,
-    }
-
-
-def _finished(pod: Object) -> Object:
-    now = _now_seconds()
-    ended = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": now, "startedAt": now}}
-    return {
-        "phase": "Succeeded",
-        "conditions": [
-            {"type": name, "status": "False", "reason": "PodCompleted", "lastTransitionTime": now}
-            for name in ("Ready", "ContainersReady")
-        ],
-        "containerStatuses": [_container(each, ended, is_ready=False) for each in pod["spec"]["containers"]],
-    }
-
-
-def _container(container: Object, state: Object, *, is_ready: bool = True) -> Object:
-    return {
-        "name": container["name"],
-        "image": container.get("image", ""),
-        "imageID": "played",
-        "containerID": f"played://{container['name']}",
-        "ready": is_ready,
-        "started": is_ready,
-        "restartCount": 0,
-        "state": state,
-    }
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _now_seconds() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

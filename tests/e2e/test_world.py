@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.fixtures import stay_out
 from tests.cluster.layout import REPOSITORY, Folder
-from tests.cluster.needs import in_ci, missing_to_run
+from tests.cluster.needs import missing_to_run
 from tests.cluster.world import World, is_alive
 from tests.e2e.waiting import eventually
 
@@ -33,9 +34,7 @@ time.sleep(1000)
 
 @pytest.fixture(autouse=True)
 def _a_machine_that_can() -> None:
-    lacks = missing_to_run()
-    if lacks:
-        (pytest.fail if in_ci() else pytest.skip)("; ".join(lacks))
+    stay_out("; ".join(missing_to_run()))
 
 
 @pytest.fixture
@@ -134,3 +133,31 @@ def test_a_process_can_be_paused_killed_and_started_again(runs: Path) -> None:
     finally:
         world.stop()
     assert not is_alive(world.folder)
+
+
+CLUSTER_MAKER = """
+import sys, time
+from tests.cluster.cluster import Cluster
+cluster = Cluster.start(sys.argv[1])
+print(cluster.world.pid, flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.faults
+def test_nothing_is_left_of_a_whole_cluster_after_kill_9_of_its_maker(runs: Path) -> None:
+    maker = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER_MAKER, "c"], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    assert maker.stdout is not None
+    try:
+        spaces = namespaces_of(int(maker.stdout.readline()))
+        assert len(inhabitants(spaces)) >= 6
+        maker.kill()
+        eventually(lambda: not inhabitants(spaces), what="every process and namespace of the cluster is gone")
+        assert [each.name for each in (runs / "c").iterdir() if each.name in ("pki", "etcd")] == []
+        assert str(runs) not in Path("/proc/self/mounts").read_text()
+    finally:
+        maker.kill()
+        maker.wait()
+        maker.stdout.close()

@@ -186,23 +186,24 @@ class ApiServer:
             snapshot = self.store.all(target.kind.id)
             if limit and len(snapshot) > limit:
                 self.store.snapshots[(target.kind.id, version)] = snapshot
-        chosen = [
-            (at, body)
-            for at, body in enumerate(snapshot[start:], start)
-            if (not target.namespace or body["metadata"].get("namespace") == target.namespace)
-            and matches(body, labels, fields)
-        ]
+        chosen: list[Object] = []
         metadata: Object = {"resourceVersion": str(version)}
-        if limit and len(chosen) > limit:
-            token = json.dumps([version, chosen[limit][0]]).encode()
-            metadata |= {
-                "continue": base64.urlsafe_b64encode(token).decode(),
-                "remainingItemCount": len(chosen) - limit,
-            }
-            chosen = chosen[:limit]
+        for at in range(start, len(snapshot)):
+            body = snapshot[at]
+            if target.namespace and body["metadata"].get("namespace") != target.namespace:
+                continue
+            if not matches(body, labels, fields):
+                continue
+            if limit and len(chosen) == limit:
+                token = json.dumps([version, at]).encode()
+                metadata["continue"] = base64.urlsafe_b64encode(token).decode()
+                if not (labels or fields or target.namespace):
+                    metadata["remainingItemCount"] = len(snapshot) - at
+                break
+            chosen.append(body)
         api_version = _api_version(target)
         kind = f"{target.kind.resource.kind}List"
-        return {"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": [body for _, body in chosen]}
+        return {"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": chosen}
 
     def _watch(self, request: Request, target: Target, faults: Faults) -> Watch:
         query = request.query

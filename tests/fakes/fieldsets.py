@@ -93,8 +93,8 @@ def merge(live: Any, applied: Any, names: tuple[str, ...], kind: Kind) -> Any:
 def without(body: Object, gone: Iterable[Field], kind: Kind) -> Object:
     """The object less these fields; maps and lists that become empty go too."""
     left = copy.deepcopy(body)
-    # Longest first, so that an item's fields go before the item.
-    for field in sorted(gone, key=len, reverse=True):
+    # Shortest first: an item goes as a whole, while its keys still name it.
+    for field in sorted(gone, key=len):
         _remove(left, field, (), kind)
     return left
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def collect(server: ApiServer, changes: list[Change]) -> None:
     """Runs until nothing more is to be deleted. Cost: looks at everything, but only after a deletion."""
     if any(change.after is None or "deletionTimestamp" in change.after["metadata"] for change in changes):
-        while any([_one_pass(server, kind) for kind in server.kinds()]):
+        while any(_one_pass(server, kind) for kind in server.kinds()):
             pass
         return
     for change in changes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Callable
 
 from aiohttp import web
 
@@ -13,10 +14,18 @@ from tests.fakes.apiserver import ApiServer
 
 
 @contextlib.asynccontextmanager
-async def served(server: ApiServer, host: str = "127.0.0.1") -> AsyncIterator[str]:
-    """Serves until the block ends; gives the URL. The sender of a request is its User-Agent."""
+async def served(
+    server: ApiServer,
+    *,
+    host: str = "127.0.0.1",
+    context: ssl.SSLContext | None = None,
+    is_known: Callable[[web.Request], bool] = lambda _request: True,
+) -> AsyncIterator[str]:
+    """Serves until the block ends; gives the URL. The sender of a request is its User-Agent; a stranger gets 401."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
+        if not is_known(request):
+            return web.json_response({"code": 401, "message": "Unauthorized", "reason": "Unauthorized"}, status=401)
         asked = Request(
             request.method,
             request.path,
@@ -41,11 +50,11 @@ async def served(server: ApiServer, host: str = "127.0.0.1") -> AsyncIterator[st
     app.router.add_route("*", "/{tail:.*}", handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, host, 0)
+    site = web.TCPSite(runner, host, 0, ssl_context=context)
     await site.start()
     port: int = runner.addresses[0][1]
     try:
-        yield f"http://{host}:{port}"
+        yield f"{'http' if context is None else 'https'}://{host}:{port}"
     finally:
         server.restart()
         await runner.cleanup()

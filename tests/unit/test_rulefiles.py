@@ -18,7 +18,11 @@ def test_a_folder_with_a_pack_file_is_one_pack_and_its_pack_file_comes_first(tmp
     write(tmp_path, "acme/pack.yaml", "acme/a.yaml", "acme/tests/b.yml", "acme/README.md", "acme/.hidden.yaml")
     (found,) = find_packs([tmp_path], Diagnostics())
     assert found.directory
-    assert [source.path.removeprefix(f"{tmp_path}/acme/") for source in found.sources] == ["pack.yaml", "a.yaml", "tests/b.yml"]
+    assert [source.path.removeprefix(f"{tmp_path}/acme/") for source in found.sources] == [
+        "pack.yaml",
+        "a.yaml",
+        "tests/b.yml",
+    ]
 
 
 def test_in_any_other_folder_every_yaml_file_is_a_pack_in_order_of_names(tmp_path):
@@ -32,7 +36,10 @@ def test_a_file_that_is_no_yaml_is_a_finding_and_prose_is_not(tmp_path):
     write(tmp_path, "pack.yaml", "pack.json", "README.md", "deep/x.toml")
     diagnostics = Diagnostics()
     find_packs([tmp_path], diagnostics)
-    assert [(d.code, d.path.removeprefix(f"{tmp_path}/")) for d in diagnostics] == [("RP001", "deep/x.toml"), ("RP001", "pack.json")]
+    assert [(d.code, d.path.removeprefix(f"{tmp_path}/")) for d in diagnostics] == [
+        ("RP001", "deep/x.toml"),
+        ("RP001", "pack.json"),
+    ]
 
 
 def test_a_file_named_by_hand_is_a_pack_whatever_its_ending(tmp_path):

@@ -6,11 +6,13 @@ from functools import cache
 from pathlib import Path
 
 from engine.domain.facts import NodeFacts
+from engine.lang.diagnostics import Diagnostics
 from engine.lang.linking import link
 from engine.lang.packs import PackFiles
 from engine.lang.program import Program
 from engine.lang.source import Source
 from engine.machines.document import read_machines
+from engine.rulefiles import find_packs
 from engine.sections.catalog import CATALOGUE
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +29,8 @@ SETTINGS = {
 def program() -> Program:
     folders = [ROOT / "rules" / "derive" / name for name in DERIVATIONS]
     folders.append(ROOT / "rules" / "manufacturers" / "nvidia")
-    linked = link([_pack(folder) for folder in folders], CATALOGUE)
+    libraries = find_packs([ROOT / "rules" / "library"], Diagnostics())
+    linked = link([*(_pack(folder) for folder in folders), *libraries], CATALOGUE)
     assert linked.program is not None, [found.message for found in linked.diagnostics.sorted()]
     return linked.program
 

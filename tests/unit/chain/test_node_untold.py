@@ -404,3 +404,25 @@ def test_answers_are_forgotten_before_there_are_too_many() -> None:
     assert answers.get(0, lambda: "new") == "old"
     assert answers.get(-1, lambda: "new") == "new"
     assert answers.get(0, lambda: "new") == "new"
+
+
+def test_what_a_card_offers_is_carried_and_a_reserve_takes_nothing_from_what_is_counted() -> None:
+    plain = _plan(_facts(_card(0)))
+    offered = _features(
+        logicalSlices=4, isolation="driver", reserveMib=512, grantUnit=2, sliceReleasedOnTermination=False
+    )
+    plan = _plan(_facts(_card(0)), features=lambda _: offered)
+    (card,) = plan.groups[0].cards
+    assert (card.isolation, card.reserve_mib, card.grant_unit) == ("driver", 512, 2)
+    assert not card.slice_released_on_termination
+    assert plan.capacity == plain.capacity
+
+
+def test_cards_of_one_group_that_differ_are_told_and_the_label_is_the_least() -> None:
+    plan = _plan(_facts(_card(0, memory_mib=Mib(44280)), _card(1, memory_mib=Mib(43693))))
+    assert plan.labels["acc/acme-x1.memory"] == "43693Mi"
+    (condition,) = plan.conditions
+    assert condition.reason == "CardsDiffer"
+    assert condition.message == (
+        "the cards of acme-x1 differ in memoryMib; the label says the least, and slices are counted by the label"
+    )

@@ -262,7 +262,7 @@ def test_a_card_without_a_memory_figure_is_whole_or_shared_and_has_no_memory_lab
 def test_two_models_add_up_and_the_least_memory_is_the_groups() -> None:
     plan = _plan("nodes/node-two-models.yaml")
     assert plan.capacity["nvidia.com/gpu.sliced.memory-mib"] == str(24 * 1024 + 2 * 15 * 1024)
-    assert ("group", "Disagreement") in [(each.section, each.reason) for each in plan.conditions]
+    assert ("group", "CardsDiffer") in [(each.section, each.reason) for each in plan.conditions]
 
 
 def test_a_display_card_is_left_out_and_the_next_card_is_index_0() -> None:

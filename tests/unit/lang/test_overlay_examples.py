@@ -21,8 +21,8 @@ RULES = Path(__file__).parents[3] / "rules"
 EXAMPLES = RULES / "overlays" / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 MAKER = "nvidia"
-# The makers' packs are many; one of them and the derivations are what the examples change.
-SHIPPED = ("derive", f"manufacturers/{MAKER}")
+# The makers' packs are many; two of them and the derivations are what the examples change.
+SHIPPED = ("derive", "library", f"manufacturers/{MAKER}", "manufacturers/ascend")
 
 
 @cache
@@ -115,3 +115,13 @@ def test_exclude_display_card_leaves_out_screens_and_no_card_of_a_similar_name()
     assert model(made, "NVIDIA T400 4GB") == {"exclude": "it drives a screen here"}
     assert model(made, "Tesla T4")["product"] == "Tesla T4"
     assert model(program(), "NVIDIA T400 4GB")["product"] == "NVIDIA T400 4GB"
+
+
+def test_whole_910c_makes_one_grant_of_two_dies_and_changes_no_other_chip() -> None:
+    def unit(of: Program, family: str) -> Any:
+        card = {"card": {"partitioning": "unsupported"}, "model": {"product": "x", "family": family}}
+        node = {"runtime": {"major": 8}, "node": {"arch": "arm64"}, "driver": {"capabilities": []}}
+        return of.evaluate("features", {**card, **node}, "ascend").value["grantUnit"]
+
+    before, after = program(), program("whole-910c")
+    assert [unit(before, "910C"), unit(after, "910C"), unit(after, "910B")] == [1, 2, 1]

@@ -27,7 +27,7 @@ def test_what_the_page_shows_links_with_the_shipped_packs() -> None:
         "  identity: {manufacturer: acme, pci: [{vendor: 'fff0', devices: ['0001']}], resource: acme.example/gpu}\n"
         f"  {use}\n  sections:\n    inject: [{{id: own, emit: {{env: {{A: $(owner)}}}}}}]\n"
     )
-    packs = find_packs([ROOT / "rules" / part for part in ("derive", "manufacturers/nvidia")], Diagnostics())
+    packs = find_packs([ROOT / "rules" / part for part in ("derive", "library", "manufacturers/nvidia")], Diagnostics())
     acme = PackFiles("acme", (Source("acme", user.encode()),))
     result = link([*packs, library, acme], CATALOGUE, overlays=[overlay])
     assert [f"{one.code} {one.message}" for one in result.diagnostics] == []

@@ -125,6 +125,8 @@ def box(n: int | None = None, **more: Any) -> dict[str, Any]:
         {"given": box(3), "absent": ["weight"]},
         {"given": box(kind="odd"), "unknown": True},
         {"given": box(kind="odd"), "unknown": "it is odd"},
+        {"given": box(kind="odd"), "unknown": "size/size-unknown: it is odd"},
+        {"given": box(kind="odd"), "unknown": "is o", "partial": True},
     ],
 )
 def test_a_test_that_says_what_comes_out_passes(test: dict[str, Any]) -> None:
@@ -145,6 +147,10 @@ def test_a_test_that_says_what_comes_out_passes(test: dict[str, Any]) -> None:
         ({"given": box(3), "absent": ["size"]}, 'size: expected nothing, got "small"'),
         ({"given": box(kind="odd"), "expect": {}}, "it could not tell: size/size-unknown: it is odd"),
         ({"given": box(3), "unknown": True}, 'expected that it could not tell, got {"size": "small", "sides": 4}'),
+        (
+            {"given": box(kind="odd"), "unknown": "is odd"},
+            'it could not tell, but not because of "is odd": size/size-unknown: it is odd',
+        ),
         (
             {"given": box(kind="odd"), "unknown": "even"},
             'it could not tell, but not because of "even": size/size-unknown: it is odd',

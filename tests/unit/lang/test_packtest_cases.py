@@ -77,3 +77,12 @@ def test_a_test_with_an_empty_list_of_cases_is_refused() -> None:
 def test_a_base_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(InputError, match="known: card, half"):
         cases(**{"from": "crad"}, expect={})
+
+
+def test_a_base_is_asked_for_as_the_section_knows_it() -> None:
+    def fit(section: str, name: str, base: Any) -> Any:
+        return {"asked": f"{section}/{name}", "size": len(base)}
+
+    test = {"name": "t", "section": "s", "from": "card", "given": {"x": 1}, "expect": {}}
+    (case,) = expand(test, BASES, fit)
+    assert case.given == {"asked": "s/card", "size": 1, "x": 1}

@@ -70,6 +70,14 @@ def test_an_iterating_rule_is_tried_with_no_item_one_and_two() -> None:
     assert said(recorder, made) == []
 
 
+def test_a_constant_list_has_one_length_and_firing_shows_it() -> None:
+    recorder = Recorder()
+    recorder.rule_fired("s", "a")
+    for written in ("`[1, 2]`", "['x', 'y']"):
+        assert said(recorder, section(rule("a", over=written))) == []
+    assert said(recorder, section(rule("a", over="[x, 'y']"))) != []
+
+
 def test_an_optional_key_has_to_be_seen_there_and_absent() -> None:
     made = section(rule("a", emit=keys(("family", ir.Constant("x")))))
     recorder = Recorder()

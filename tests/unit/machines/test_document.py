@@ -167,7 +167,6 @@ def test_one_bad_document_does_not_lose_the_others() -> None:
         ('address: "0000:00:1e.0"', 'address: "1e:00"', "RP204", "spec.pci[0].address", ""),
         ('vendor: "1a2b"', 'vendor: "0x1A2B"', "RP204", "spec.pci[0].vendor", 'write "1a2b"'),
         ("uuid: A-2", "uuid: A-1", "RP601", "card A-1 is there twice", ""),
-        ('pci: "0000:00:1f.0"', 'pci: "0000:00:1e.0"', "RP601", "card at PCI address 0000:00:1e.0 is there twice", ""),
         ('address: "0000:00:1f.0"', 'address: "0000:00:1e.0"', "RP601", "PCI function 0000:00:1e.0 is there twice", ""),
         ("driverIndex: 1", "driverIndex: 0", "RP601", "card with driver index 0 is there twice", ""),
         ("uuid: A-1", 'uuid: ""', "RP204", "uuid is empty", "leave the key out"),
@@ -294,3 +293,10 @@ def test_the_example_of_the_users_page_is_a_good_document_and_its_fault_is_told_
     assert [len(card.profiles) for card in document.facts.libraries[0].cards] == [0, 1]
     _, diagnostics = read_machines(Source("node-1.yaml", example.replace("40960", "40Gi", 1).encode()))
     assert render_text(diagnostics) in page
+
+
+def test_two_chips_behind_one_pci_function_are_two_cards() -> None:
+    documents, found = _read(GOOD.replace('pci: "0000:00:1f.0"', 'pci: "0000:00:1e.0"'))
+    assert found == []
+    (library,) = documents[0].facts.libraries
+    assert [(card.uuid, card.pci) for card in library.cards] == [("A-1", "0000:00:1e.0"), ("A-2", "0000:00:1e.0")]

@@ -17,6 +17,8 @@ BLOCKS: dict[str, Any] = {
     "facts": {
         "extras": {"gfx": "string", "lanes": "int[]"},
         "partitionIds": ["gi", "ci"],
+        "flags": {"mode": ["on", "off"]},
+        "events": {"health": ["ok", "bad"]},
         "intents": {"create": {"answer": {"index": "int", "node": "string?"}}, "destroy": {}},
     },
     "probes": {"dev": {"path": "/dev/a"}, "version": {"file": "/proc/a", "line": "v"}},
@@ -36,6 +38,9 @@ BLOCKS: dict[str, Any] = {
         ("slots", "{card?: int, render?: int}"),
         ("extras", "{gfx?: str, lanes?: int[]}"),
         ("partitionIds", "{gi: int, ci: int}"),
+        ("flags", "{mode?: 'on'|'off'}"),
+        ("eventSource", "'ecc'|'health'"),
+        ("eventCode", "'single-bit'|'double-bit'|'ok'|'bad'"),
         ("claims", "{cu: int[]}"),
         ("allocClaims", "{vdev: int[]}"),
         ("driver", "{create: {index: int, node?: str}}"),
@@ -54,7 +59,15 @@ def test_types_that_the_linker_infers_are_left_out() -> None:
     "blocks", [{}, {"facts": [], "identity": {"slots": 1}, "sections": {"claims": ["x", {"emit": 1}]}}]
 )
 def test_blocks_that_are_not_there_or_broken_give_empty_objects(blocks: dict[str, Any]) -> None:
-    assert {str(made) for made in named_types(blocks).values()} == {"{}"}
+    made = {name: str(kind) for name, kind in named_types(blocks).items()}
+    assert made.pop("eventSource") == "'ecc'"
+    assert made.pop("eventCode") == "'single-bit'|'double-bit'"
+    assert set(made.values()) == {"{}"}
+
+
+def test_codes_that_are_too_many_to_list_leave_the_code_open() -> None:
+    made = named_types({"facts": {"events": {"xid": "string"}}})
+    assert (str(made["eventSource"]), str(made["eventCode"])) == ("'ecc'|'xid'", "str")
 
 
 def test_a_computed_name_leaves_the_names_open() -> None:
