@@ -25,7 +25,7 @@ from engine.lang.packtest_inputs import filled_settings, input_faults, pack_type
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Owner
 from engine.sections.catalog import CATALOGUE
-from engine.sections.packtests import JOINT
+from engine.sections.packtests import JOINT, circumstances_of, completed
 
 
 @click.command(
@@ -34,6 +34,7 @@ from engine.sections.packtests import JOINT
     examples=(
         "engine eval topology --input docs/examples/topology-input.yaml",
         "engine eval pool --input docs/examples/pool-input.json --explain -o json",
+        "engine eval allocation --maker nvidia --input docs/examples/slice-input.yaml --explain",
     ),
 )
 @click.argument("section")
@@ -56,13 +57,14 @@ def command(section: str, path: str, maker: str | None, explained: bool, form: s
     """Evaluate one section for one input.
 
     Settings that the input leaves out have their defaults. SECTION may also be `allocation`, which runs a maker's guards,
-    claims, prepare and inject as one story. The exit code is 1 when the rules could not tell.
+    claims, prepare and inject as one story; with --explain every edit, claim and refusal then has its rule. The exit
+    code is 1 when the rules could not tell.
     """
     _check_name(section, maker)
     program = shipped_program(rules)
     given = read_input(path)
     if section in JOINT.scenarios:
-        answer = _run_scenario(program, section, given, maker)
+        answer = _run_scenario(program, section, given, maker, explained=explained)
     else:
         answer = _evaluate(program, section, given, maker, explained=explained)
     click.echo(json_text(answer) + "\n" if form == "json" else yaml_text(answer), nl=False)
@@ -109,7 +111,9 @@ def _evaluate(
     return {**made, "program": program.digest}
 
 
-def _run_scenario(program: Program, name: str, given: dict[str, Any], maker: str | None) -> dict[str, Any]:
+def _run_scenario(
+    program: Program, name: str, given: dict[str, Any], maker: str | None, *, explained: bool
+) -> dict[str, Any]:
     scenario = JOINT.scenarios[name]
     pack = _pack(program, scenario.covers[0], maker)
     if pack is not None:
@@ -123,7 +127,15 @@ def _run_scenario(program: Program, name: str, given: dict[str, Any], maker: str
         made["reason"] = ran.unknown
     elif ran.value is not None:
         made["value"] = ran.value
-    return {**made, "fired": list(ran.fired)}
+    made["fired"] = list(ran.fired)
+    if explained:
+        from engine.explain.allocation import explain_allocation
+
+        alloc = completed(given.get("alloc") or {})
+        _, found = explain_allocation(program, maker or "", alloc, circumstances_of(given))
+        made["explained"] = [each.as_dict() for each in found]
+        made["program"] = program.digest
+    return made
 
 
 def _pack(program: Program, section: str, maker: str | None) -> LinkedPack | None:

@@ -56,7 +56,7 @@ class Elector:
         self._settings = settings
         self._report = report
         self._leads_until = float("-inf")
-        self._seen: tuple[str, str] | None = None
+        self._seen: Lease | None = None
         self._seen_at = 0.0
         self.holder = ""
 
@@ -118,36 +118,46 @@ class Elector:
 
     async def _try(self) -> bool:
         """One attempt; True when this process now leads until the deadline counted from before the request."""
+        if self.is_leader() and self._seen is not None:
+            # The version of our own last write is known; only when somebody touched the Lease is it read again.
+            with contextlib.suppress(Conflict, NotFound):
+                return await self._take(self._seen)
         try:
             lease = await self._client.get(LEASES, self._settings.name, self._settings.namespace)
         except NotFound:
-            return await self._create()
+            # Deleted by hand under a leader that does not know yet: as good as held until its time is over.
+            if self._seen is None or self.is_leader() or self._has_expired(self._seen):
+                return await self._create()
+            return False
         self._observe(lease)
         if lease.spec.holder_identity != self._settings.identity and not self._has_expired(lease):
             return False
-        sent_at = self._clock.monotonic()
         try:
-            await self._client.merge_patch(
-                LEASES,
-                self._settings.name,
-                {"spec": self._spec(lease)},
-                manager=self._settings.identity,
-                namespace=self._settings.namespace,
-                resource_version=lease.metadata.resource_version,
-            )
+            return await self._take(lease)
         except Conflict:
             return await self._is_still_ours()
-        self._won(sent_at)
+
+    async def _take(self, lease: Lease) -> bool:
+        sent_at = self._clock.monotonic()
+        taken = await self._client.merge_patch(
+            LEASES,
+            self._settings.name,
+            {"spec": self._spec(lease)},
+            manager=self._settings.identity,
+            namespace=self._settings.namespace,
+            resource_version=lease.metadata.resource_version,
+        )
+        self._won(taken, sent_at)
         return True
 
     async def _create(self) -> bool:
         sent_at = self._clock.monotonic()
         body = LEASES.body(self._settings.name, self._settings.namespace, spec=self._spec(None))
         try:
-            await self._client.create(LEASES, body, manager=self._settings.identity)
+            made = await self._client.create(LEASES, body, manager=self._settings.identity)
         except AlreadyExists:
             return False
-        self._won(sent_at)
+        self._won(made, sent_at)
         return True
 
     async def _is_still_ours(self) -> bool:
@@ -158,9 +168,8 @@ class Elector:
 
     def _observe(self, lease: Lease) -> None:
         self.holder = lease.spec.holder_identity
-        seen = (lease.metadata.uid, lease.metadata.resource_version)
-        if seen != self._seen:
-            self._seen, self._seen_at = seen, self._clock.monotonic()
+        if lease != self._seen:
+            self._seen, self._seen_at = lease, self._clock.monotonic()
 
     def _has_expired(self, lease: Lease) -> bool:
         if not lease.spec.holder_identity:
@@ -182,8 +191,8 @@ class Elector:
             spec["leaseTransitions"] = 0 if lease is None else lease.spec.lease_transitions + 1
         return spec
 
-    def _won(self, sent_at: float) -> None:
-        self.holder = self._settings.identity
+    def _won(self, lease: Lease, sent_at: float) -> None:
+        self._observe(lease)
         self._leads_until = sent_at + self._settings.renew_deadline_seconds
 
     async def _release(self) -> None:

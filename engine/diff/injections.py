@@ -6,6 +6,7 @@ profile for a partition, and drivers that answer what the pack declares. Kinds o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,7 +22,7 @@ from engine.lang.types import Kind
 from engine.sections.allocation import Circumstances, allocate
 from engine.sections.answer import given
 from engine.sections.features import runtime_major
-from engine.sections.packtests import completed
+from engine.sections.packtests import STAGES, completed
 
 _QUARTER: Final = 4
 _PLACEHOLDERS: Final = {Kind.INT: 0, Kind.BOOL: True, Kind.LIST: [], Kind.OBJECT: {}, Kind.MAP: {}, Kind.NULL: None}
@@ -41,6 +42,7 @@ class _Subject:
 def injected(pairing: Pairing, old: Program, new: Program) -> Iterator[Injected]:
     """Every value that a container would get otherwise, or a refusal that is one on one side only.
 
+    Shape: where rules look at no product, the first card of its kind speaks for all products.
     Cost: a handful of allocations for each kind of card, however many nodes have it; none where the maker's packs are
     equal.
     """
@@ -64,13 +66,14 @@ def injected(pairing: Pairing, old: Program, new: Program) -> Iterator[Injected]
 
 def _subjects(pairing: Pairing, old: Program, new: Program) -> Iterator[tuple[_Subject, _Subject]]:
     same = {maker for maker in old.makers if _digest(old, maker) == _digest(new, maker)}
+    named = {maker for maker in old.makers if any(_looks_at_products(each, maker) for each in (old, new))}
     seen: set[tuple[Any, ...]] = set()
     for before, after in pairing.pairs():
         if not before.groups:
             continue
         changed = [group for group in before.groups if group.manufacturer not in same]
         for group in changed:
-            kind = _kind_of(group)
+            kind = _kind_of(group, by_product=group.manufacturer in named)
             if kind in seen:
                 continue
             seen.add(kind)
@@ -80,11 +83,11 @@ def _subjects(pairing: Pairing, old: Program, new: Program) -> Iterator[tuple[_S
                 yield _subject(before, group), _subject(after, other)
 
 
-def _kind_of(group: Group) -> tuple[Any, ...]:
+def _kind_of(group: Group, *, by_product: bool) -> tuple[Any, ...]:
     first = group.cards[0]
     return (
         group.manufacturer,
-        group.key,
+        group.key if by_product else "",
         group.runtime_version,
         group.count > 1,
         first.partitioned,
@@ -92,6 +95,16 @@ def _kind_of(group: Group) -> tuple[Any, ...]:
         first.memory_mib,
         first.family,
     )
+
+
+def _looks_at_products(program: Program, maker: str) -> bool:
+    """Whether what a container gets can depend on what a card is called; a whole card as text counts."""
+    pack = program.pack("inject", maker)
+    if pack is None:
+        return True
+    written = pack.to_json(positions=False)
+    text = json.dumps([written["derived"], *(body for name, body in written["sections"].items() if name in STAGES)])
+    return '"product"' in text or '"json"' in text
 
 
 def _digest(program: Program, maker: str) -> str | None:

@@ -21,6 +21,7 @@ class Words:
 
     def __init__(self, words: Mapping[str, str]) -> None:
         self._words = dict(words)
+        self._known: dict[str, str] = {}  # labels and fields repeat the same few texts on every node
 
     @classmethod
     def of(cls, renamed: Iterable[Renamed]) -> Words:
@@ -29,7 +30,10 @@ class Words:
 
     def text(self, text: str) -> str:
         """A text in the new words: runs of letters, digits and `-` that are a name, or whose parts are."""
-        return _RUN.sub(self._run, text) if self._words else text
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = _RUN.sub(self._run, text) if self._words else text
+        return known
 
     def _run(self, found: re.Match[str]) -> str:
         run, words = found[0], self._words

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from engine.domain.units import CardIndex, DriverIndex, Mib
 from engine.errors import ContractError
+
+NO_MEMORY: Final = Mib(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Card:
     logical_slices: int = 0
     cores_overcommit: bool = False
     isolation: str = "none"
-    reserve_mib: Mib = Mib(0)
+    reserve_mib: Mib = NO_MEMORY
     grant_unit: int = 1
     slice_released_on_termination: bool = True
     slots: Mapping[str, int] = field(default_factory=dict)

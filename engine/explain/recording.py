@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.lang.evaluate import Outcome
+from engine.lang.observe import Observer
 from engine.lang.program import Program
 
 
@@ -40,12 +41,28 @@ class Recording:
         """A block of the linked packs, as plain JSON."""
         return self.program.block(name, maker)
 
-    def evaluate(self, section: str, inputs: dict[str, Any], maker: str | None = None) -> Outcome:
+    def evaluate(
+        self, section: str, inputs: Mapping[str, Any], maker: str | None = None, *, observer: Observer | None = None
+    ) -> Outcome:
         """The program's answer, noted down."""
         parts: list[tuple[str, Any]] = []
-        outcome = self.program.evaluate(section, inputs, maker, parts=parts)
+        outcome = self.program.evaluate(section, inputs, maker, observer=observer, parts=parts)
         self._asked.append(Asked(section, maker, inputs, outcome, tuple(parts)))
         return outcome
+
+    def message(
+        self, section: str, rule_id: str, output: Mapping[str, Any], answer: Mapping[str, Any], maker: str | None = None
+    ) -> str | None:
+        """The program's late message."""
+        return self.program.message(section, rule_id, output, answer, maker)
+
+    def with_derived(self, maker: str, alloc: Mapping[str, Any]) -> dict[str, Any]:
+        """The program's copy of an allocation with its lazy values."""
+        return self.program.with_derived(maker, alloc)
+
+    def everything(self) -> Iterator[Asked]:
+        """Every question in the order asked, whatever came of it."""
+        yield from self._asked
 
     def asked(self, section: str, wanted: Callable[[Asked], bool] | None = None) -> Iterator[Asked]:
         """What a section was asked and gave a value to, the latest first."""

@@ -65,11 +65,13 @@ def expression_edits(text: str, offset: int = 0) -> Iterator[TextEdit]:
     except ExpressionSyntaxError:
         return
     silent = {id(part) for node in walk(root) for part in _unmutated(node)}
+    against = dict(pair for node in walk(root) for pair in _compared_fallbacks(node))
     for node in walk(root):
         if id(node) in silent:
             continue
         for edit in _edits(node, text):
-            yield TextEdit(edit.operator, edit.start + offset, edit.end + offset, edit.new)
+            if id(node) not in against or edit.new == against[id(node)]:
+                yield TextEdit(edit.operator, edit.start + offset, edit.end + offset, edit.new)
 
 
 def template_edits(text: str) -> Iterator[TextEdit]:
@@ -108,16 +110,16 @@ def literal_edits(value: object, written: str, choices: Iterable[str]) -> Iterat
 
 
 def _unmutated(node: Node) -> Iterable[Node]:
-    """Parts that no test could tell from another: a reason, and a fallback that is compared with something else anyway."""
+    """Parts that no test can see: a reason."""
+    return node.args[1:] if isinstance(node, ast.Call) and node.name in _REASONS else ()
+
+
+def _compared_fallbacks(node: Node) -> Iterator[tuple[int, str]]:
+    """A fallback that is compared with a constant: only becoming that one would make a difference."""
     match node:
-        case ast.Call(name, arguments) if name in _REASONS:
-            return arguments[1:]
-        case ast.Comparator(
-            "==" | "!=", ast.Call("default", (_, ast.Literal(str() as fallback) as part)), ast.Literal(other)
-        ):
-            return (part,) if fallback != other else ()
-        case _:
-            return ()
+        case ast.Comparator("==" | "!=", ast.Call("default", (_, ast.Literal(fallback) as part)), ast.Literal(other)):
+            if type(fallback) is type(other) and fallback != other:
+                yield id(part), f"`{json.dumps(other)}`"
 
 
 def _edits(node: Node, text: str) -> Iterator[TextEdit]:

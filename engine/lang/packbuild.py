@@ -108,7 +108,9 @@ class PackBuilder:
             if not found.has_errors:
                 return made
             faults = [f"{one.place}: {one.message}" for one in found.sorted() if one.severity == "error"]
-        raise InputError(f"the pack cannot have these parameters: {faults[0]}", remedy="give other values under `params`")
+        raise InputError(
+            f"the pack cannot have these parameters: {faults[0]}", remedy="give other values under `params`"
+        )
 
     def _sections(self) -> Iterator[Entry]:
         """The pack's own sections in the order written, then those that only its libraries have (with no value yet)."""

@@ -44,7 +44,9 @@ Fit = Callable[[str, str, Any], Any]
 """A base (its name, its value) as far as a section (named first) knows its fields."""
 
 
-def expand(test: Mapping[str, Any], bases: Mapping[str, Any], fit: Fit = lambda _section, _name, base: base) -> Iterator[Case]:
+def expand(
+    test: Mapping[str, Any], bases: Mapping[str, Any], fit: Fit = lambda _section, _name, base: base
+) -> Iterator[Case]:
     """The cases of one test, in the order written; the test itself when it has none.
 
     Shape: `fit` is asked about every base a test names, so that one base serves sections that know more and less of it.

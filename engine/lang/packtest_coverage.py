@@ -54,7 +54,9 @@ def _shapes(
 ) -> Iterator[RuleShape]:
     for rule in rules:
         conditional = is_conditional or rule.when is not None
-        walked = over if rule.for_each is None or _is_constant(rule.for_each.over) else (*over, path_of(rule.for_each.over))
+        walked = (
+            over if rule.for_each is None or _is_constant(rule.for_each.over) else (*over, path_of(rule.for_each.over))
+        )
         if isinstance(rule, ir.Group):
             yield from _shapes(section, rule.rules, is_conditional=conditional, over=walked)
         else:

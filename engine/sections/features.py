@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.domain.facts import CardFacts, LibraryFacts
+from engine.domain.inventory import NO_MEMORY
 from engine.domain.units import Mib
 from engine.errors import EvaluationError
 from engine.lang.section import Combine, Owner, Section
@@ -46,7 +47,7 @@ class CardFeatures:
     partitions: bool = False
     isolation: str = "none"
     slice_released_on_termination: bool = True
-    reserve_mib: Mib = Mib(0)
+    reserve_mib: Mib = NO_MEMORY
     grant_unit: int = 1
 
 

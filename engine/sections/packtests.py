@@ -66,13 +66,18 @@ def _ready(program: Program, section: str, maker: str | None, inputs: Mapping[st
     return {**inputs, "alloc": program.with_derived(maker, completed(inputs["alloc"]))}
 
 
-def _run(program: Program, maker: str, given: Mapping[str, Any], observer: Observer) -> Ran:
-    circumstances = Circumstances(
+def circumstances_of(given: Mapping[str, Any]) -> Circumstances:
+    """What an allocation meets, as a test writes it: ids as lists or as ranges. Raises: InputError: no range."""
+    return Circumstances(
         occupied={pool: [read_ranges(ids) for ids in held] for pool, held in (given.get("occupied") or {}).items()},
         prior={claim: read_ranges(ids) for claim, ids in (given.get("prior") or {}).items()},
         answers=given.get("answers") or {},
     )
-    outcome = allocate(program, maker, completed(given.get("alloc") or {}), circumstances, observer=observer)
+
+
+def _run(program: Program, maker: str, given: Mapping[str, Any], observer: Observer) -> Ran:
+    alloc = completed(given.get("alloc") or {})
+    outcome = allocate(program, maker, alloc, circumstances_of(given), observer=observer)
     refusal = outcome.refusal
     if refusal is not None and refusal.code == COULD_NOT_TELL:
         return Ran(None, outcome.fired, unknown=refusal.text)

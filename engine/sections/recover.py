@@ -78,11 +78,14 @@ def recover(
 
 
 def _recover(
-    block: Mapping[str, Any], fields: Mapping[str, list[Any]], cards: Sequence[Mapping[str, Any]], owner: Mapping[str, str]
+    block: Mapping[str, Any],
+    fields: Mapping[str, list[Any]],
+    cards: Sequence[Mapping[str, Any]],
+    owner: Mapping[str, str],
 ) -> Recovered | Elsewhere:
-    for name, wanted in Counter(block.get("requires") or ()).items():
-        if len(fields.get(name, ())) < wanted:
-            raise _CorruptError(f"{name} is there {len(fields.get(name, ()))} times, wanted {wanted}")
+    for name, least in Counter(block.get("requires") or ()).items():
+        if len(fields.get(name, ())) < least:
+            raise _CorruptError(f"{name} is there {len(fields.get(name, ()))} times, wanted {least}")
     match = dict(block.get("match") or {})
     for name in _OWNER:
         if name in match and name in owner:
@@ -90,9 +93,7 @@ def _recover(
             if seen != owner[name]:
                 raise _CorruptError(f"{match[name]} is {seen}, but the file is of {owner[name]}")
     wanted = {path: _one(fields, key) for path, key in (block.get("card") or {}).items()}
-    wanted |= {
-        path.removeprefix("card."): _one(fields, key) for path, key in match.items() if path.startswith("card.")
-    }
+    wanted |= {path.removeprefix("card."): _one(fields, key) for path, key in match.items() if path.startswith("card.")}
     claims = {name: _ids(fields, spec) for name, spec in (block.get("claims") or {}).items()}
     args = {path.removeprefix("args."): _one(fields, key) for path, key in match.items() if path.startswith("args.")}
     answer = {name: _one(fields, key) for name, key in (block.get("answer") or {}).items()}

@@ -39,7 +39,8 @@ MAX_CHANGED_PERCENT = 1.0
 
 def shipped_program() -> NodeProgram:
     """The packs that come with Engine, linked; of the makers only the one whose cards are planned."""
-    wanted = [pack for pack in shipped_packs() if "manufacturers" not in pack.name or pack.name.endswith(MAKER)]
+    others = ("manufacturers", "overlays")
+    wanted = [p for p in shipped_packs() if p.name.endswith(MAKER) or not any(each in p.name for each in others)]
     linked = link(wanted, CATALOGUE)
     if linked.program is None:
         raise SystemExit("\n".join(f"{each.place}: {each.code} {each.message}" for each in linked.diagnostics.sorted()))

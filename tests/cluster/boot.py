@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.cluster import components
-from tests.cluster.api import Api, ApiError
+from tests.cluster.api import ApiError
 from tests.cluster.components import API, ETCD, KUEUE, MANAGER, SCHEDULER
+from tests.cluster.errands import LOST
 from tests.cluster.errors import ClusterError
 from tests.cluster.kueue_files import KueueFiles
 from tests.cluster.layout import KUEUE_NAMESPACE, SYSTEM_NAMESPACE
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 ACCOUNT_SECONDS: Final = 90.0
+INSTALL_SECONDS: Final = 90.0
+_NOT_YET: Final = (403, 404, 429, 500, 503, 504)
+"""What an API server answers while it starts."""
 _CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1"
 
@@ -48,22 +52,31 @@ def boot(
     cluster.spawn(API, components.kube_apiserver(binaries, pki))
     files = KueueFiles(folder, pki, binaries)
     with ThreadPoolExecutor(16) as pool:
-        # rules are linked while the API server starts
+        # Kinds go in as soon as the API server listens: the largest of Kueue's takes it seconds to digest, and while it
+        # does so it can become ready. The rules are linked at the same time.
+        crds = files.crds() if with_kueue else []
+        asked = [pool.submit(_install, cluster, _CRDS, each) for each in (*crds, node_feature_crd())]
+        for name in (SYSTEM_NAMESPACE, KUEUE_NAMESPACE):
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            asked.append(pool.submit(_install, cluster, "/api/v1/namespaces", namespace))
         prepared = pool.submit(files.prepare, kueue_configuration) if with_kueue else None
         cluster.wait_ready(API)
         done(API)
         cluster.spawn(MANAGER, components.kube_controller_manager(binaries, folder, pki))
         cluster.spawn(SCHEDULER, components.kube_scheduler(binaries, folder))
-        asked = [pool.submit(_install, cluster.api, _CRDS, node_feature_crd())]
-        for name in (SYSTEM_NAMESPACE, KUEUE_NAMESPACE):
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            asked.append(pool.submit(_install, cluster.api, "/api/v1/namespaces", namespace))
-        if prepared is not None:
-            prepared.result()
-            _start_kueue(cluster, files, pool, asked)
-            done(KUEUE)
         for each in asked:
             each.result()
+        if prepared is not None:
+            prepared.result()
+            for each in files.webhooks():
+                _install(cluster, f"{_WEBHOOKS}/{each['kind'].lower()}s", each)
+            for crd in crds:
+                group = f"{crd['spec']['group']}/{crd['spec']['versions'][-1]['name']}"
+                cluster.wait_served(group, crd["spec"]["names"]["plural"])
+            done("kinds")
+            cluster.spawn(KUEUE, components.kueue(binaries, folder, files.certificates))
+            cluster.wait_ready(KUEUE)
+            done(KUEUE)
     _wait_account(cluster)
     done("ready")
     _write_commands(cluster)
@@ -71,26 +84,23 @@ def boot(
     folder.state.write_text(json.dumps(told), "utf-8")
 
 
-def _start_kueue(cluster: Cluster, files: KueueFiles, pool: ThreadPoolExecutor, asked: list[Future[None]]) -> None:
-    crds = files.crds()
-    asked += [pool.submit(_install, cluster.api, _CRDS, each) for each in crds]
-    for each in asked:
-        each.result()
-    for crd in crds:
-        group = f"{crd['spec']['group']}/{crd['spec']['versions'][-1]['name']}"
-        cluster.wait_served(group, crd["spec"]["names"]["plural"])
-    for each in files.webhooks():
-        _install(cluster.api, f"{_WEBHOOKS}/{each['kind'].lower()}s", each)
-    cluster.spawn(KUEUE, components.kueue(cluster.binaries, cluster.folder, files.certificates))
-    cluster.wait_ready(KUEUE)
-
-
-def _install(api: Api, path: str, body: dict[str, Any]) -> None:
-    try:
-        api.post(path, body)
-    except ApiError as error:
-        if error.reason != "AlreadyExists":
-            raise
+def _install(cluster: Cluster, path: str, body: dict[str, Any]) -> None:
+    """Tried until the API server, which may only be starting, takes it. Raises ClusterError."""
+    deadline = time.monotonic() + INSTALL_SECONDS
+    while True:
+        try:
+            cluster.api.post(path, body)
+        except ApiError as error:
+            if error.reason == "AlreadyExists":
+                return
+            if error.status not in _NOT_YET or time.monotonic() > deadline:
+                raise
+        except LOST as error:
+            if time.monotonic() > deadline:
+                raise ClusterError(f"{path}: {error}; its log ends:\n{cluster.log(API)}") from error
+        else:
+            return
+        time.sleep(0.1)
 
 
 def _wait_account(cluster: Cluster) -> None:

@@ -127,7 +127,15 @@ def expressions() -> tuple[str, ...]:
     """The expressions of the shipped rules, and some that they have no need of."""
     found = {text for made in link(shipped_packs(), CATALOGUE).expressions for text, _, _ in made.texts}
     found |= {function.example[0] for function in FUNCTIONS.values()}
-    found |= {"a.*.b | [0]", "a[1:3:-1]", "{a: b, c: `1`}", "[a, b][]", "a[?b == `1`].c", "sort_by(a, &b)", "map(&c, a)"}
+    found |= {
+        "a.*.b | [0]",
+        "a[1:3:-1]",
+        "{a: b, c: `1`}",
+        "[a, b][]",
+        "a[?b == `1`].c",
+        "sort_by(a, &b)",
+        "map(&c, a)",
+    }
     return tuple(sorted(found))
 
 
@@ -135,7 +143,10 @@ def expressions() -> tuple[str, ...]:
 def packs() -> tuple[str, ...]:
     """Small packs, one a kind, and the shipped ones that are not long."""
     here = Path(__file__).parents[1]
-    files = [*sorted((here / "corpus" / "link").glob("*/*.yaml")), *sorted((here / "corpus" / "structure").glob("7*.yaml"))]
+    files = [
+        *sorted((here / "corpus" / "link").glob("*/*.yaml")),
+        *sorted((here / "corpus" / "structure").glob("7*.yaml")),
+    ]
     found = [file.read_text() for file in files]
     found += [source.data.decode() for pack in shipped_packs() for source in pack.sources if len(source.data) < 8_000]
     return tuple(found)

@@ -30,7 +30,8 @@ Rule = Callable[[Mapping[str, Any], Outcome], Outcome]
 @cache
 def program() -> Program:
     """The shipped derivations and one maker's pack, linked."""
-    wanted = [pack for pack in shipped_packs() if "manufacturers" not in pack.name or pack.name.endswith("nvidia")]
+    others = ("manufacturers", "overlays")
+    wanted = [p for p in shipped_packs() if p.name.endswith("nvidia") or not any(each in p.name for each in others)]
     linked = link(wanted, CATALOGUE)
     assert linked.program is not None, [f"{each.place}: {each.message}" for each in linked.diagnostics.sorted()]
     return linked.program

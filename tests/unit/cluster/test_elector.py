@@ -71,6 +71,17 @@ def _turns(world: World) -> list[str]:
     return turns
 
 
+def _assert_apart(world: World) -> None:
+    """Between the last write of one leader and the first of the next lies the time that nobody leads."""
+    last: dict[str, float] = {}
+    for at, sender in _writers(world):
+        others = [when for other, when in last.items() if other != sender]
+        if others and last.get(sender, 0.0) < max(others):
+            gap = at - max(others)
+            assert gap >= 5.0, f"{sender} wrote {gap:.1f} s after another"
+        last[sender] = at
+
+
 def _contest(scene: Callable[[World, Candidate, Candidate], Any], *, skew_seconds: float = 0.0) -> None:
     async def main() -> None:
         world = World()
@@ -151,13 +162,7 @@ def test_no_two_ever_write_in_turns_shorter_than_the_lease() -> None:
                 await asyncio.sleep(7)
         turns = _turns(world)
         assert len(turns) >= 3
-        last: dict[str, float] = {}
-        for at, sender in _writers(world):
-            other = "second" if sender == "first" else "first"
-            if other in last and last.get(sender, 0.0) < last[other]:
-                gap = at - last[other]
-                assert gap >= 5.0, f"{sender} wrote {gap:.1f} s after {other}"
-            last[sender] = at
+        _assert_apart(world)
 
     _contest(scene)
 
@@ -216,18 +221,55 @@ def test_a_lost_answer_to_a_renewal_does_not_cost_the_lead() -> None:
     _contest(scene)
 
 
-def test_a_lease_somebody_else_touched_or_deleted_is_renewed_or_made_anew() -> None:
-    async def scene(world: World, first: Candidate, _second: Candidate) -> None:
-        patch = {"metadata": {"annotations": {"a": "b"}}}
-        await world.client.merge_patch(LEASES, "worker", patch, manager="admin", namespace=NAMESPACE)
-        await asyncio.sleep(30)
+def test_a_lease_somebody_else_touched_is_renewed() -> None:
+    async def scene(world: World, _first: Candidate, _second: Candidate) -> None:
+        for number in range(10):
+            patch = {"metadata": {"annotations": {"a": str(number)}}}
+            await world.client.merge_patch(LEASES, "worker", patch, manager="admin", namespace=NAMESPACE)
+            await asyncio.sleep(1.7)
         assert _turns(world) == ["first"]
-        await world.client.delete(LEASES, "worker", NAMESPACE)
-        await asyncio.sleep(30)
-        holders = [one.elector.is_leader() for one in (first, _second)]
-        assert holders.count(True) == 1
 
     _contest(scene)
+
+
+def test_a_lease_that_is_deleted_under_its_leader_makes_no_second_one() -> None:
+    async def scene(world: World, first: Candidate, second: Candidate) -> None:
+        for _ in range(10):
+            await world.client.delete(LEASES, "worker", NAMESPACE)
+            await asyncio.sleep(7.3)
+        assert first.elector.is_leader()
+        assert not second.elector.is_leader()
+        assert _turns(world) == ["first"]
+        await world.client.delete(LEASES, "worker", NAMESPACE)
+        first.process.pause()
+        await asyncio.sleep(60)
+        assert second.elector.is_leader()
+        _assert_apart(world)
+
+    _contest(scene)
+
+
+@pytest.mark.parametrize("latency_seconds", [0.01, 0.3, 1.5])
+def test_many_that_begin_together_over_a_slow_network_agree_on_one(latency_seconds: float) -> None:
+    async def main() -> None:
+        world = World()
+        candidates = [Candidate(world.process(f"p{number}")) for number in range(5)]
+        for candidate in candidates:
+            candidate.process.latency_seconds = latency_seconds
+        async with contextlib.AsyncExitStack() as stack:
+            for candidate in candidates:
+                await stack.enter_async_context(running(candidate.run()))
+            await asyncio.sleep(60)
+            assert [candidate.elector.is_leader() for candidate in candidates].count(True) == 1
+            assert len(_turns(world)) == 1
+            leader = next(candidate for candidate in candidates if candidate.elector.is_leader())
+            leader.process.pause()
+            await asyncio.sleep(60)
+            assert [candidate.elector.is_leader() for candidate in candidates].count(True) == 1
+            assert len(_turns(world)) == 2
+            _assert_apart(world)
+
+    run(main())
 
 
 def test_a_lease_given_to_somebody_else_by_hand_is_lost_at_the_next_renewal() -> None:

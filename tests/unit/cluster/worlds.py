@@ -40,6 +40,7 @@ class Process:
         self._transport = FakeTransport(world.server, name)
         self._runs = asyncio.Event()
         self._runs.set()
+        self.latency_seconds = 0.0
         self.client = Client(self, clock=self, chance=half)
 
     def pause(self) -> None:
@@ -60,9 +61,9 @@ class Process:
         await self._runs.wait()
 
     async def request(self, request: Request) -> FakeResponse:
-        await self._runs.wait()
+        await self.sleep(self.latency_seconds)
         response = await self._transport.request(request)
-        await self._runs.wait()
+        await self.sleep(self.latency_seconds)
         return response
 
     async def close(self) -> None:

@@ -98,9 +98,10 @@ def test_a_switch_that_was_turned_while_the_workers_object_is_gone_stays_turned(
 
 def test_a_switch_that_another_object_asks_for_is_settled_by_that_object() -> None:
     world = started(n1_gpustack_worker={"labels": {MANAGED: "true"}}, n1_zzz={"labels": {MANAGED: "true"}})
-    world.edit("n1", "labels", {MANAGED: "false"})
-    world.settle()
-    assert world.nodes["n1"].labels[MANAGED] == "true"
+    for _ in range(2):
+        world.edit("n1", "labels", {MANAGED: "false"})
+        world.settle()
+        assert world.nodes["n1"].labels[MANAGED] == "true"
 
 
 def test_a_new_process_takes_the_switch_off_without_undoing_it() -> None:
@@ -153,6 +154,28 @@ def test_a_label_of_the_nodes_last_life_is_not_kept() -> None:
     assert seen.gone == ()
     assert book.node("n1") == NodeView("n1", "two")
     assert book.neighbourhood("n2", 11.0) is None
+
+
+def test_an_old_word_on_the_host_does_not_outlive_a_new_one() -> None:
+    world = started(n1_old={**HOST, "labels": {"feature.node.kubernetes.io/cpu-model.id": "1", "x.io/k": "1"}})
+    world.put_object("n1-old", None)
+    world.advance(120)
+    assert world.nodes["n1"].labels["feature.node.kubernetes.io/cpu-model.id"] == "1"
+    assert "x.io/k" not in world.nodes["n1"].labels
+    world.put_object("n1-gpustack-host", HOST)
+    world.settle()
+    assert "feature.node.kubernetes.io/cpu-model.id" not in world.nodes["n1"].labels
+
+
+def test_an_nfds_equal_value_under_a_foreign_key_is_not_ours() -> None:
+    world = World()
+    world.put_node("n1", {"labels": {"x.io/k": "1"}})
+    world.put_object("a", {"labels": {"x.io/k": "1"}})
+    world.settle()
+    world.put_object("a", {"labels": {}})
+    world.advance(600)
+    assert world.nodes["n1"].labels == {"x.io/k": "1"}
+    assert world.writes == []
 
 
 def test_what_a_watch_tells_late_is_not_taken_for_new() -> None:

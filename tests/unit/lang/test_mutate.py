@@ -37,6 +37,16 @@ def texts(text: str) -> list[str]:
             "default(a, 'x') == 'x'",
             ["default(a, 'x') != 'x'", "('x') == 'x'", "default(a, 'x~') == 'x'", "default(a, 'x') == 'x~'"],
         ),
+        (
+            "default(a, `0`) != `1`",
+            [
+                "default(a, `0`) == `1`",
+                "(`0`) != `1`",
+                "default(a, `1`) != `1`",
+                "default(a, `0`) != `2`",
+                "default(a, `0`) != `0`",
+            ],
+        ),
         ("a.b", []),
         ("a ==", []),
         ('x == `"text"`', ['x != `"text"`']),

@@ -80,8 +80,10 @@ def test_every_code_has_a_rule_that_sarif_takes() -> None:
     [
         (
             FINDING,
-            "::error file=rules/a b.yaml,line=1,col=4,endLine=1,endColumn=6,title=RP110 ambiguous scalar"
-            "::`no`: 50 %25%0Asure (help: quote it)\n",
+            (
+                "::error file=rules/a b.yaml,line=1,col=4,endLine=1,endColumn=6,title=RP110 ambiguous scalar"
+                "::`no`: 50 %25%0Asure (help: quote it)\n"
+            ),
         ),
         (LOOSE, "::warning file=rules/x.json,title=RP001 not a pack file::no YAML file\n"),
         (NOWHERE, "::notice title=RP712 too many accepted::too many\n"),
