@@ -46,9 +46,9 @@ _TITLES: Final = {
     "diff",
     cls=Command,
     examples=(
-        "engine diff rules rules",
-        "engine diff --overlay rules/overlays/examples/slices-per-card.yaml",
-        "engine diff --overlay rules/overlays/examples/memory-reserve.yaml --machines tests/machines/walkthrough -o json",
+        "engine diff rules rules --machines tests/machines/walkthrough",
+        "engine diff --overlay rules/overlays/examples/slices-per-card.yaml --machines tests/machines/walkthrough",
+        "engine diff --overlay rules/overlays/examples/memory-reserve.yaml --machines tests/machines/mig -o json",
     ),
 )
 @click.argument("paths", nargs=-1, metavar="[[OLD] NEW]")

@@ -128,8 +128,8 @@ def link_files(files: Files, *, overrides: Mapping[str, str] | None = None) -> C
     """Link files that were read."""
     linked = link(files.packs, CATALOGUE, context=files.context, overlays=files.overlays, overrides=overrides or {})
     linked.diagnostics.extend(files.found)
-    mine = {id(source) for group in files.packs for source in group.sources}
-    return Chosen(linked, tuple(pack for pack in linked.packs if id(pack.place.source) in mine))
+    mine = {source.path for group in files.packs for source in group.sources}
+    return Chosen(linked, tuple(pack for pack in linked.packs if pack.place.source.path in mine))
 
 
 def shipped_program(rules: Rules) -> Program:

@@ -105,12 +105,14 @@ class Client:
         return found
 
     async def pages(
-        self, resource: Resource[T], selection: Selection = EVERYTHING, *, limit: int = PAGE
+        self, resource: Resource[T], selection: Selection = EVERYTHING, *, limit: int = PAGE, token: str = ""
     ) -> AsyncGenerator[Page[T], None]:
-        """The list, page by page, all as of one resourceVersion. Raises: Gone: the continue token expired."""
+        """The list from `token` on, page by page, all as of one resourceVersion. Raises: Gone: the token expired."""
         path, query = resource.path(namespace=selection.namespace), selection.query()
         if limit:
             query["limit"] = str(limit)
+        if token:
+            query["continue"] = token
         while True:
             answer = await self._caller.call(Request("GET", path, query), is_repeatable=True)
             page = decode_page(answer.body, resource.struct, path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviour.packs import alone, write
-from tests.behaviour.running import TOP, WALKTHROUGH, start
+from tests.behaviour.running import TOP, WALKTHROUGH, run, start
 
 MACHINES = sorted(str(path.relative_to(TOP)) for path in (TOP / WALKTHROUGH).glob("*.yaml"))
 PLAN = ("--show", "nodes,nodefeatures,devices,topologies,flavors,cq,lq,instype,instypeflavor", "-o", "yaml")
@@ -21,10 +21,10 @@ spec:
     model: [{id: a, when: card.nmae, emit: {prodct: x}}]
     inject: [{id: a, emit: {}}]
 """
+# Two are enough: the test's own process, with a random seed, is a third.
 WORLDS = (
     {"PYTHONHASHSEED": "0", "LC_ALL": "C"},
     {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8"},
-    {"PYTHONHASHSEED": "2", "LC_ALL": "C"},
 )
 
 
@@ -32,7 +32,7 @@ WORLDS = (
 def test_a_plan_is_the_same_in_every_world(number: int) -> None:
     reversed_files = number % 2 == 1
     files = MACHINES[::-1] if reversed_files else MACHINES
-    assert start("plan", *files, *PLAN, **WORLDS[number]).stdout == _reference()
+    assert start("plan", *files, *PLAN, **WORLDS[number]).stdout == run("plan", WALKTHROUGH, *PLAN).stdout_bytes
 
 
 def test_findings_are_the_same_in_every_world(tmp_path: Path) -> None:
@@ -51,14 +51,3 @@ def test_findings_are_the_same_in_every_world(tmp_path: Path) -> None:
         assert made.returncode == 1, made.stderr
         seen.add(made.stdout)
     assert len(seen) == 1
-
-
-_known: list[bytes] = []
-
-
-def _reference() -> bytes:
-    if not _known:
-        made = start("plan", WALKTHROUGH, *PLAN, PYTHONHASHSEED="7")
-        assert made.returncode == 0, made.stderr
-        _known.append(made.stdout)
-    return _known[0]

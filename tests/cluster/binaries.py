@@ -128,12 +128,20 @@ def read_yaml(file: Path) -> list[dict[str, Any]]:
     return [each for each in YAML(typ="safe").load_all(file.read_text("utf-8")) if each]
 
 
+def write_whole(file: Path, text: str) -> None:
+    """A file that is there as a whole or not at all, however many write it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as unfinished:
+        unfinished.write(text)
+    Path(unfinished.name).rename(file)
+
+
 def _take_kueue_files(binaries: Binaries) -> None:
     """Kept as JSON: reading a megabyte of YAML takes longer than starting an API server."""
     components = kueue_module() / "config" / "components"
     crds = [doc for file in sorted((components / "crd" / "bases").glob("*.yaml")) for doc in read_yaml(file)]
-    _write(binaries.kueue_crds, json.dumps(crds, default=str))
-    _write(binaries.kueue_webhooks, json.dumps(read_yaml(components / "webhook" / "manifests.yaml"), default=str))
+    write_whole(binaries.kueue_crds, json.dumps(crds, default=str))
+    write_whole(binaries.kueue_webhooks, json.dumps(read_yaml(components / "webhook" / "manifests.yaml"), default=str))
 
 
 def _build_tool(binaries: Binaries, tool: str, which: str, say: Say) -> None:
@@ -190,12 +198,6 @@ def _go(*arguments: str) -> str:
 
 def _environment() -> dict[str, str]:
     return {**os.environ, **ENVIRONMENT}
-
-
-def _write(file: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as unfinished:
-        unfinished.write(text)
-    Path(unfinished.name).rename(file)
 
 
 @contextmanager

@@ -6,16 +6,21 @@ the process (ports, certificates, election) is the testbed's.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any, Final
 
+from tests.cluster.binaries import write_whole
 from tests.cluster.errors import ClusterError
 from tests.cluster.layout import (
     KUEUE_HEALTH_PORT,
     KUEUE_METRICS_PORT,
     KUEUE_NAMESPACE,
     KUEUE_WEBHOOK_PORT,
+    REPOSITORY,
     SYSTEM_NAMESPACE,
+    cache_home,
 )
 
 API_VERSION: Final = "config.kueue.x-k8s.io/v1beta2"
@@ -70,6 +75,10 @@ def default_configuration(transformations: list[Object]) -> Object:
 
 def shipped_transformations() -> list[Object]:
     """The transformations of all makers in the shipped rules, by maker. Raises ClusterError."""
+    # reading and linking all rules takes longer than starting etcd, and competes with the API server for the processor
+    kept = cache_home() / f"transformations-{_rules_digest()}.json"
+    if kept.exists():
+        return json.loads(kept.read_text("utf-8"))
     from engine.sections.resources import resource_names
     from tests.cluster.rules import shipped_program
 
@@ -84,6 +93,7 @@ def shipped_transformations() -> list[Object]:
             if each.multiply_by:
                 entry["multiplyBy"] = each.multiply_by
             made.append({**entry, "outputs": {name: str(amount) for name, amount in each.outputs}})
+    write_whole(kept, json.dumps(made))
     return made
 
 
@@ -113,6 +123,15 @@ def local_webhooks(published: list[Object], bundle: str, configuration: Object) 
         hooks = [hook for old in each["webhooks"] if (hook := _local(old, bundle, ends)) is not None]
         made.append({**each, "metadata": {"name": f"kueue-{each['metadata']['name']}"}, "webhooks": hooks})
     return made
+
+
+def _rules_digest() -> str:
+    """Of everything that the answer can depend on: the rules, and the engine's code."""
+    digest = hashlib.sha256()
+    for folder, kind in (("rules", "*.yaml"), ("engine", "*.py")):
+        for file in sorted((REPOSITORY / folder).rglob(kind)):
+            digest.update(f"{file}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _local(hook: Object, bundle: str, ends: tuple[str, ...]) -> Object | None:

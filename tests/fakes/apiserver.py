@@ -7,6 +7,7 @@ no schemas: `admit` takes functions that change or refuse a body, as webhooks do
 from __future__ import annotations
 
 import base64
+import bisect
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -178,10 +179,12 @@ class ApiServer:
         limit = int(query.get("limit") or 0)
         start, version = 0, self.store.version
         if query.get("continue"):
-            version, start = json.loads(base64.urlsafe_b64decode(query["continue"]))
+            token = json.loads(base64.urlsafe_b64decode(query["continue"] + "=="))
+            version = token["rv"]
             snapshot = self.store.snapshots.get((target.kind.id, version))
             if snapshot is None:
                 raise expired("The provided continue parameter is too old to display a consistent list result")
+            start = bisect.bisect_left(snapshot, token["start"], key=_place)
         else:
             snapshot = self.store.all(target.kind.id)
             if limit and len(snapshot) > limit:
@@ -195,8 +198,8 @@ class ApiServer:
             if not matches(body, labels, fields):
                 continue
             if limit and len(chosen) == limit:
-                token = json.dumps([version, at]).encode()
-                metadata["continue"] = base64.urlsafe_b64encode(token).decode()
+                token = {"v": "meta.k8s.io/v1", "rv": version, "start": _place(body)}
+                metadata["continue"] = base64.urlsafe_b64encode(json.dumps(token).encode()).rstrip(b"=").decode()
                 if not (labels or fields or target.namespace):
                     metadata["remainingItemCount"] = len(snapshot) - at
                 break
@@ -247,6 +250,11 @@ class ApiServer:
 def _api_version(target: Target) -> str:
     group = target.kind.resource.group
     return f"{group}/{target.version}" if group else target.version
+
+
+def _place(body: Object) -> list[str]:
+    """Where an object stands in a list: in a token a real server has its key in the store here."""
+    return [body["metadata"].get("namespace", ""), body["metadata"]["name"]]
 
 
 def _served(body: Object, target: Target) -> Object:

@@ -10,7 +10,7 @@ import uuid
 from typing import Any
 
 from tests.fakes.kinds import Kind
-from tests.fakes.refusals import RefusalError, bad_request, conflict, invalid
+from tests.fakes.refusals import RefusalError, conflict, invalid
 
 Object = dict[str, Any]
 
@@ -33,7 +33,8 @@ def new_object(body: Object, kind: Kind, namespace: str, now: str) -> Object:
     """The first stored state of an object. Raises: RefusalError."""
     metadata = dict(body.get("metadata") or {})
     if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        # A real one gives this as an internal error.
+        raise RefusalError(500, "InternalError", "resourceVersion should not be set on objects to be created")
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = metadata["generateName"] + uuid.uuid4().hex[:5]
     for key in ("deletionTimestamp", "managedFields", "resourceVersion"):

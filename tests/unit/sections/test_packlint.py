@@ -10,6 +10,7 @@ from engine.lang.linking import Linked, link
 from engine.lang.mutate import mutate
 from engine.lang.packs import PackFiles
 from engine.lang.source import Source
+from engine.rulefiles import shipped_packs
 from engine.sections.catalog import CATALOGUE
 from engine.sections.packlint import lint_packs
 from engine.sections.packtests import JOINT
@@ -242,3 +243,8 @@ def test_a_mutant_of_a_library_that_one_pack_notices_is_killed() -> None:
     assert not any(one.place.source.path == "1.yaml" for pack in report.packs for one in pack.survived)
     diagnostics = report.diagnostics()
     assert len({one.place for one in diagnostics if one.code == "RP710"}) > 5
+
+
+def test_the_shipped_packs_are_lint_clean() -> None:
+    made = link(shipped_packs(), CATALOGUE)
+    assert [f"{one.place}: {one.code} {one.message}" for one in lint_packs(made).sorted()] == []
