@@ -3,9 +3,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-CORE   := engine/values engine/lang engine/domain engine/sections engine/chain
 
-.PHONY: help demo test lint bench schemas compliance locks clean
+.PHONY: help demo test lint bench fuzz schemas compliance locks clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -26,6 +25,9 @@ lint: $(VENV)/.dev ## ruff, mypy --strict, layer contracts, the shipped packs
 
 bench: $(VENV)/.dev ## speed: ratios measured in one run, growth from small to large
 	$(BIN)/python -m tests.bench
+
+fuzz: $(VENV)/.dev ## 100,000 mutated expressions and packs; none may hang, leak or break
+	$(BIN)/python -m tests.fuzz --count 100000
 
 schemas: $(VENV)/.dev ## write the published JSON Schemas anew
 	$(BIN)/python -m engine schema --write schemas

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic
+from typing import Final, Generic
 
 from engine.cluster.cache import Cache
 from engine.cluster.caller import retry_after
@@ -47,6 +47,9 @@ class InformerSettings:
     page: int = PAGE
 
 
+DEFAULT_SETTINGS: Final = InformerSettings()
+
+
 class Informer(Generic[T]):
     """One kind. Counters: `lists` and `watches` begun."""
 
@@ -56,7 +59,7 @@ class Informer(Generic[T]):
         resource: Resource[T],
         selection: Selection = EVERYTHING,
         *,
-        settings: InformerSettings = InformerSettings(),
+        settings: InformerSettings = DEFAULT_SETTINGS,
         report: Callable[[Trouble], None] = lambda _: None,
     ) -> None:
         self.resource = resource

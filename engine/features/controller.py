@@ -95,6 +95,12 @@ class FeatureController:
         """Labels that the worker puts on a Node in the same write."""
         self._add(self._book.put_direct_labels(node, labels))
 
+    def set_policy(self, policy: Policy) -> None:
+        """The policy is another one now; every Node is looked at again."""
+        if policy != self._policy:
+            self._policy = policy
+            self._add(self._book.nodes())
+
     async def lead(self) -> None:
         """Works while this process leads; the informers of `foreign` and those handed in run beside it."""
         for informer in (*self._informers, *self.foreign.informers):

@@ -15,7 +15,7 @@ from engine.lang.lint import LintedPack
 from engine.lang.lint_logic import Condition, can_hold
 from engine.lang.lint_scope import Leaf
 from engine.lang.parser import parse
-from engine.sections.inject import MOUNT_SOURCES, SECTION
+from engine.sections import inject
 from engine.sections.packtests import served_modes
 
 _GRANTS: Final = {
@@ -34,11 +34,11 @@ def check_mounts(one: LintedPack) -> Iterator[Diagnostic]:
     """Mounts that name no source, or more than one (RP423)."""
     for leaf in _leaves(one):
         for mount in _items(leaf, "mounts"):
-            named = [name for name in MOUNT_SOURCES if name in mount]
+            named = [name for name in inject.MOUNT_SOURCES if name in mount]
             if len(named) != 1:
                 yield Diagnostic(
                     "RP423",
-                    f"a mount has one of {', '.join(MOUNT_SOURCES)}; this one has {' and '.join(named) or 'none'}",
+                    f"a mount has one of {', '.join(inject.MOUNT_SOURCES)}; this one has {' and '.join(named) or 'none'}",
                     Severity.ERROR,
                     one.place(leaf.rule.id, "emit", "mounts"),
                     help="make two mounts of it" if named else "say where it comes from",
@@ -61,7 +61,7 @@ def check_visible(one: LintedPack) -> Iterator[Diagnostic]:
             for channel in _CHANNELS:
                 if not any(_shows(leaf, visible) and _may_fire(leaf, mode, grant, channel) for leaf in leaves):
                     entry = one.pack.spec["sections"]
-                    node = getattr(entry.value, "entry", lambda _name: None)(SECTION.name)
+                    node = getattr(entry.value, "entry", lambda _name: None)(inject.SECTION.name)
                     yield Diagnostic(
                         "RP530",
                         f"mode {mode} ({grant}, by {channel}) injects nothing that makes the card visible",
@@ -84,7 +84,7 @@ def _shows(leaf: Leaf, visible: frozenset[str]) -> bool:
 
 def _leaves(one: LintedPack) -> Iterator[Leaf]:
     for declared, _, leaves in one.sections():
-        if declared.name == SECTION.name:
+        if declared.name == inject.SECTION.name:
             yield from leaves
 
 

@@ -43,6 +43,9 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # `logs | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def up(options: argparse.Namespace) -> int:
@@ -117,7 +120,7 @@ def execute(options: argparse.Namespace) -> int:
     if not command:
         raise ClusterError("exec needs a command: python -m tests.cluster exec -- kubectl get nodes")
     os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
-    os.environ["PATH"] = f"{cluster.folder.commands}:{os.environ.get('PATH', '')}"
+    os.environ["PATH"] = f"{cluster.binaries.folder}:{os.environ.get('PATH', '')}"
     inside = cluster.world.command(command)
     os.execvp(inside[0], inside)
     return 0

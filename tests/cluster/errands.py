@@ -33,6 +33,8 @@ class Errands:
         self._due_count = 0
         self._wake = threading.Condition()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="errand")
+        # what is asked for comes in thousands at once, and a heartbeat must not queue up behind it
+        self._asked = ThreadPoolExecutor(threads, thread_name_prefix="asked")
         self._clock = threading.Thread(target=self._keep_time, name="errands", daemon=True)
 
     def start(self) -> None:
@@ -43,11 +45,12 @@ class Errands:
         self._stopping.set()
         with self._wake:
             self._wake.notify_all()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in (self._asked, self._pool):
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def ask(self, act: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """At once; whoever asks sees to the outcome."""
-        return self._pool.submit(act, *arguments)
+        return self._asked.submit(act, *arguments)
 
     def after(self, seconds: float, act: Callable[[], Any]) -> None:
         with self._wake:

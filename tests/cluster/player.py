@@ -26,6 +26,9 @@ LEASE_SECONDS: Final = 10.0
 STATUS_SECONDS: Final = 300.0
 """A kubelet's own periods: it renews its lease every 10 s and repeats an unchanged status every 5 min."""
 LEASE_DURATION_SECONDS: Final = 40
+LEASES_PER_SECOND: Final = 40
+LONGEST_LEASE_PAUSE_SECONDS: Final = 25.0
+"""Half of the 50 s after which the controller-manager takes a node for lost."""
 FINISH_AFTER: Final = "testbed/finish-after-seconds"
 """An annotation on a Pod: how long its container takes to succeed. Without it the container runs until it is deleted."""
 
@@ -165,8 +168,8 @@ class NodePlayer:
                 f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{self._namespace}/nodefeatures", _owned(feature, node)
             )
         self._try_devices(node)
-        self._repeat(self._periods["lease"], node, self._heartbeat_lease)
-        self._repeat(self._periods["status"], node, self._heartbeat_status)
+        self._repeat(self._lease_pause, node, self._heartbeat_lease)
+        self._repeat(lambda: self._periods["status"], node, self._heartbeat_status)
 
     def _try_devices(self, node: _Node) -> None:
         """Again and again until the kind is served: the worker brings it."""
@@ -267,15 +270,20 @@ class NodePlayer:
                 self._on_error(f"watch {path}: {error}")
                 self._stopping.wait(RETRY_SECONDS)
 
-    def _repeat(self, seconds: float, node: _Node, act: Callable[[_Node], None]) -> None:
+    def _lease_pause(self) -> float:
+        """Longer with many nodes: a thousand kubelets have a thousand machines, this has a part of one."""
+        spread = min(len(self._nodes) / LEASES_PER_SECOND, LONGEST_LEASE_PAUSE_SECONDS)
+        return max(self._periods["lease"], spread)
+
+    def _repeat(self, pause: Callable[[], float], node: _Node, act: Callable[[_Node], None]) -> None:
         def once() -> None:
             if not self._is_current(node):
                 return
-            self._errands.after(seconds, once)
+            self._errands.after(pause(), once)
             if node.speaks:
                 act(node)
 
-        self._errands.after(seconds, once)
+        self._errands.after(pause(), once)
 
     def _put(self, collection: str, manifest: Object) -> Object:
         """Made, or replaced when it is there."""

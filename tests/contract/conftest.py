@@ -5,8 +5,6 @@ The real one is the fixture `real_api_server` of tests/cluster, which skips with
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.contract.servers import FakeServer, RealServer, Server
@@ -15,13 +13,18 @@ SERVERS = ("fake", pytest.param("real", marks=pytest.mark.e2e))
 
 
 def _real(request: pytest.FixtureRequest) -> RealServer:
-    cluster: Any = request.getfixturevalue("real_api_server")
-    return RealServer(cluster.kubeconfig, cluster.compact)
+    return RealServer(request.getfixturevalue("real_api_server"))
 
 
 @pytest.fixture(params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Server:
     """An API server."""
+    return FakeServer() if request.param == "fake" else _real(request)
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=[pytest.mark.e2e, pytest.mark.faults])])
+def breakable_server(request: pytest.FixtureRequest) -> Server:
+    """An API server that a test breaks; of the real one only in the long run."""
     return FakeServer() if request.param == "fake" else _real(request)
 
 

@@ -87,6 +87,11 @@ class Bench:
     prefix: str
     compact: Callable[[], Any]
     """Makes the server forget its history."""
+    restart: Callable[[], Awaitable[Any]]
+    """Kills the server and starts it anew."""
+    pause: Callable[[], Any]
+    """The server takes requests and does not answer."""
+    resume: Callable[[], Any]
     _cleanup: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     @property
@@ -138,7 +143,15 @@ class FakeServer:
             server.serve(WIDGET_KIND)
             kueue = asyncio.create_task(FakeKueue(server).run()) if self.has_kueue else None
             client = Client(FakeTransport(server), clock=clock, chance=half)
-            async with _bench(client, server.store.compact) as bench:
+
+            async def restart() -> None:
+                server.faults.is_down = True
+                server.restart()
+                await asyncio.sleep(5)
+                server.faults.is_down = False
+
+            powers = (server.store.compact, restart, server.faults.pause, server.faults.resume)
+            async with _bench(client, *powers) as bench:
                 try:
                     return await test(bench)
                 finally:
@@ -152,15 +165,23 @@ class FakeServer:
 class RealServer:
     """A real one, in real time."""
 
-    kubeconfig: Path
-    compact: Callable[[], Any]
+    cluster: Any
+    """`tests.cluster.cluster.Cluster`: its name here would load the testbed for the fake's sake."""
 
     def run(self, test: Callable[[Bench], Coroutine[Any, Any, R]]) -> R:
         async def main() -> R:
-            async with HttpTransport(await connection(self.kubeconfig), user_agent="engine-contract") as transport:
+            name = "kube-apiserver"
+            powers = (
+                self.cluster.compact,
+                lambda: asyncio.to_thread(self.cluster.restart, name, kill=True),
+                lambda: self.cluster.pause(name),
+                lambda: self.cluster.resume(name),
+            )
+            found = await connection(Path(self.cluster.kubeconfig))
+            async with HttpTransport(found, user_agent="engine-contract") as transport:
                 client = Client(transport)
                 await client.apply(CRDS, WIDGET_CRD, manager="contract")
-                async with _bench(client, self.compact) as bench:
+                async with _bench(client, *powers) as bench:
                     await bench.eventually(lambda: _is_served(client))
                     return await test(bench)
 
@@ -176,9 +197,9 @@ async def _is_served(client: Client) -> bool:
 
 
 @asynccontextmanager
-async def _bench(client: Client, compact: Callable[[], Any]) -> AsyncIterator[Bench]:
+async def _bench(client: Client, *powers: Any) -> AsyncIterator[Bench]:
     prefix = f"contract-{uuid.uuid4().hex[:8]}"
-    bench = Bench(client, prefix, prefix, compact)
+    bench = Bench(client, prefix, prefix, *powers)
     await client.create(NAMESPACES, NAMESPACES.body(prefix), manager="contract")
     bench.later(lambda: client.delete(NAMESPACES, prefix))
     try:

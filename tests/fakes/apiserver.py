@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
+
 from engine.cluster.clock import Clock
 from engine.cluster.errors import Unreachable
 from engine.cluster.resources import Resource
@@ -22,6 +24,7 @@ from tests.fakes import verbs
 from tests.fakes.faults import Faults
 from tests.fakes.garbage import collect
 from tests.fakes.kinds import Kind, default_kinds
+from tests.fakes.managers import Known
 from tests.fakes.refusals import RefusalError, bad_request, expired, no_such_path, not_found
 from tests.fakes.selections import matches
 from tests.fakes.store import Object, Store
@@ -71,6 +74,8 @@ class ApiServer:
         self.bookmark_seconds = 60.0
         self.watch_buffer = 1000
         self.collects_garbage = True
+        self.known: dict[str, tuple[str, Known]] = {}
+        """By uid: the version last written, and who owns what in it."""
         self._kinds: dict[tuple[str, str, str], Kind] = {}
         for kind in kinds if kinds is not None else default_kinds():
             self.serve(kind)
@@ -134,12 +139,12 @@ class ApiServer:
             raise Unreachable("the API server gave no answer", where=request.path, why="the connection was cut")
         if isinstance(found, Watch):
             return FakeResponse(200, found.lines(), faults)
-        return FakeResponse(code, json.dumps(found).encode(), faults)
+        return FakeResponse(code, msgspec.json.encode(found), faults)
 
     def _answer(self, request: Request, faults: Faults) -> Object | Watch:
         target = self._target(request.path)
         kind, manager = target.kind, request.query.get("fieldManager") or "unknown"
-        body: Object = json.loads(request.body) if request.body else {}
+        body: Object = msgspec.json.decode(request.body) if request.body else {}
         match request.method:
             case "GET" if target.name:
                 stored = self.store.get(kind.id, target.key)

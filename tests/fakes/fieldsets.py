@@ -87,11 +87,13 @@ def merge(live: Any, applied: Any, names: tuple[str, ...], kind: Kind) -> Any:
                 element = item_element(item, how)
                 merged_items[element] = merge(merged_items.get(element, {}), item, names, kind)
             return list(merged_items.values())
-    return copy.deepcopy(applied)
+    return copy.deepcopy(applied) if isinstance(applied, (dict, list)) else applied
 
 
-def without(body: Object, gone: Iterable[Field], kind: Kind) -> Object:
+def without(body: Object, gone: set[Field], kind: Kind) -> Object:
     """The object less these fields; maps and lists that become empty go too."""
+    if not gone:
+        return body
     left = copy.deepcopy(body)
     # Shortest first: an item goes as a whole, while its keys still name it.
     for field in sorted(gone, key=len):

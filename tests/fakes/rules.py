@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from functools import lru_cache
 from typing import Any
 
 from tests.fakes.kinds import Kind
@@ -95,11 +96,11 @@ def check(body: Object, kind: Kind, before: Object | None) -> None:
     if not _NAME.match(name) or len(name) > 253:
         raise invalid(kind.id, name, "metadata.name", "a lowercase RFC 1123 subdomain is expected")
     for key, value in (metadata.get("labels") or {}).items():
-        if not _LABEL_KEY.match(key) or len(key.rsplit("/", 1)[-1]) > 63:
+        if not _is_label_key(key):
             raise invalid(
                 kind.id, name, "metadata.labels", f"name part must consist of alphanumeric characters: {key!r}"
             )
-        if not isinstance(value, str) or len(value) > 63 or not _LABEL_VALUE.match(value):
+        if not isinstance(value, str) or not _is_label_value(value):
             raise invalid(kind.id, name, "metadata.labels", f"must be no more than 63 characters: {value!r}")
     if kind.id.startswith("leases."):
         spec = body.get("spec") or {}
@@ -109,6 +110,16 @@ def check(body: Object, kind: Kind, before: Object | None) -> None:
             raise invalid(kind.id, name, "spec.leaseTransitions", "must be greater than or equal to 0")
     if kind.id.startswith("events."):
         _check_event(body, kind, name, before)
+
+
+@lru_cache(maxsize=65536)
+def _is_label_key(key: str) -> bool:
+    return bool(_LABEL_KEY.match(key)) and len(key.rsplit("/", 1)[-1]) <= 63
+
+
+@lru_cache(maxsize=65536)
+def _is_label_value(value: str) -> bool:
+    return len(value) <= 63 and bool(_LABEL_VALUE.match(value))
 
 
 def _check_event(body: Object, kind: Kind, name: str, before: Object | None) -> None:

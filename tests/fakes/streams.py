@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from engine.cluster.errors import Unreachable
 from tests.fakes.faults import Faults, open_gate
@@ -141,7 +142,7 @@ class Watch:
         return matches(body, self.labels, self.fields)
 
     def _line(self, kind: str, body: Object) -> bytes:
-        return json.dumps({"type": kind, "object": {**body, "apiVersion": self.api_version}}).encode() + b"\n"
+        return msgspec.json.encode({"type": kind, "object": {**body, "apiVersion": self.api_version}}) + b"\n"
 
     def _bookmark(self, version: int) -> bytes:
         metadata = {"resourceVersion": str(version), "creationTimestamp": None}
@@ -149,4 +150,4 @@ class Watch:
 
     def _error(self, version: int) -> bytes:
         status = expired(f"too old resource version: {version} ({self.store.compacted})").status()
-        return json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"
+        return msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes import managers
-from tests.fakes.fieldsets import Field
+from tests.fakes.fieldsets import fields_of
 from tests.fakes.kinds import Kind
 from tests.fakes.refusals import RefusalError, already_exists, bad_request, conflict, invalid, not_found
 from tests.fakes.rules import new_object, replaced, without_empty
@@ -26,9 +26,9 @@ def create(server: ApiServer, kind: Kind, namespace: str, body: Object, manager:
     key = (namespace, body["metadata"]["name"])
     if server.store.get(kind.id, key) is not None:
         raise already_exists(kind.id, key[1])
-    owner = (manager, "Update", "")
-    owned = managers.after_update(None, body, owner, kind)
-    return _put(server, kind, key, body, owned, None)
+    fields = fields_of(body, kind)
+    owned = managers.after_update(managers.NOTHING, fields, (manager, "Update", ""))
+    return _put(server, kind, key, body, managers.Known(fields, owned), None)
 
 
 def update(server: ApiServer, kind: Kind, key: Key, body: Object, manager: str, subresource: str) -> Object:
@@ -65,18 +65,18 @@ def apply(
             raise conflict(kind.id, key[1], "uid mismatch")
         wanted = _admitted(server, kind, {**body, "metadata": {**metadata, "name": key[1]}}, None)
         made = new_object(wanted, kind, key[0], now(server))
-        _, owned = managers.apply(None, _as_written(body, kind, subresource), owner, kind, is_forced=is_forced)
-        return _put(server, kind, key, made, owned, None)
+        owned = {owner: set(fields_of(_as_written(body, kind, subresource), kind))}
+        return _put(server, kind, key, made, managers.Known(fields_of(made, kind), owned), None)
     version = metadata.get("resourceVersion")
     if version and version != before["metadata"]["resourceVersion"]:
         raise conflict(kind.id, key[1])
     try:
         wanted = _as_written(body, kind, subresource)
-        merged, owned = managers.apply(before, wanted, owner, kind, is_forced=is_forced)
+        merged, owned = managers.apply(before, _known(server, kind, before), wanted, owner, kind, is_forced=is_forced)
     except managers.FieldConflictError as error:
         raise _apply_conflict(kind, key[1], error) from error
     after = replaced(before, _admitted(server, kind, merged, before), kind, subresource)
-    return _put(server, kind, key, after, owned, before)
+    return _put(server, kind, key, after, managers.Known(fields_of(after, kind), owned), before)
 
 
 def delete(server: ApiServer, kind: Kind, key: Key, options: Mapping[str, Any]) -> Object:
@@ -115,26 +115,29 @@ def _write(
     server: ApiServer, kind: Kind, key: Key, before: Object, body: Object, manager: str, subresource: str
 ) -> Object:
     after = replaced(before, _admitted(server, kind, body, before), kind, subresource)
-    owned = managers.after_update(before, after, (manager, "Update", subresource), kind)
-    return _put(server, kind, key, after, owned, before)
+    fields = fields_of(after, kind)
+    owned = managers.after_update(_known(server, kind, before), fields, (manager, "Update", subresource))
+    return _put(server, kind, key, after, managers.Known(fields, owned), before)
 
 
-def _put(
-    server: ApiServer,
-    kind: Kind,
-    key: Key,
-    body: Object,
-    owned: dict[managers.Owner, set[Field]],
-    before: Object | None,
-) -> Object:
-    after = managers.with_owners(body, owned, kind.resource.api_version, now(server), before)
+def _put(server: ApiServer, kind: Kind, key: Key, body: Object, known: managers.Known, before: Object | None) -> Object:
+    old = managers.NOTHING if before is None else _known(server, kind, before)
+    after = managers.with_owners(body, known.owned, kind.resource.api_version, now(server), before, old)
     if before is not None and _same(before, after):
         return before
     metadata = after["metadata"]
+    stored = server.store.put(kind.id, key, after)
     if "deletionTimestamp" in metadata and not metadata.get("finalizers") and kind.id != "namespaces":
-        server.store.put(kind.id, key, after)
+        server.known.pop(metadata["uid"], None)
         return server.store.remove(kind.id, key)
-    return server.store.put(kind.id, key, after)
+    server.known[metadata["uid"]] = (stored["metadata"]["resourceVersion"], known)
+    return stored
+
+
+def _known(server: ApiServer, kind: Kind, body: Object) -> managers.Known:
+    """What the last write of this very version knew, else what the object says."""
+    version, known = server.known.get(body["metadata"].get("uid", ""), ("", managers.NOTHING))
+    return known if version == body["metadata"]["resourceVersion"] else managers.known(body, kind)
 
 
 def _same(before: Object, after: Object) -> bool:

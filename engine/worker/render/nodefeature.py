@@ -9,29 +9,31 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from engine.chain.node import NodePlan
-from engine.domain.facts import CpuFacts, PciFunction
-from engine.worker.render.skeleton import NFD, SYSTEM_NAMESPACE, Object, manifest
+from engine.features.hostfacts import host_feature
+from engine.features.keys import NODE_NAME
+from engine.values.names import LABEL_VALUE_LIMIT
+from engine.worker.render.skeleton import NFD, SYSTEM_NAMESPACE, Object, in_order, manifest
 
-NODE_NAME: Final = "nfd.node.kubernetes.io/node-name"
 PART_OF: Final = "app.kubernetes.io/part-of"
 """Source: specification 20 §2.4."""
 
-PCI_CLASSES: Final = ("02", "03", "0b", "12")
-"""Classes whose functions are published: network, display, processor, accelerator. Source: specification 50 §3.2."""
-
-_CLASS_DIGITS: Final = 4
-_FEATURE: Final = "feature.node.kubernetes.io/"
-
 
 def worker_node_feature(plan: NodePlan, namespace: str = SYSTEM_NAMESPACE) -> Object:
-    """The worker's NodeFeature of a node."""
-    return _node_feature(
-        plan.facts.name,
-        "gpustack-worker",
-        namespace,
-        {PART_OF: "gpustack-operator-worker"},
-        {"labels": dict(plan.worker_feature_labels)},
-    )
+    """The worker's NodeFeature of a planned node."""
+    return worker_feature(plan.facts.name, plan.worker_feature_labels, namespace=namespace)
+
+
+def worker_feature(node: str, labels: Mapping[str, str], *, namespace: str, node_uid: str = "") -> Object:
+    """The worker's NodeFeature of a node.
+
+    Shape: controlled by the Node when its UID is given; a name that fits no label value leaves the label out, and the
+    owner says whose it is.
+    """
+    made = _node_feature(node, "gpustack-worker", namespace, {PART_OF: "gpustack-operator-worker"}, {"labels": labels})
+    if node_uid:
+        owner = {"apiVersion": "v1", "controller": True, "kind": "Node", "name": node, "uid": node_uid}
+        made["metadata"]["ownerReferences"] = [owner]
+    return made
 
 
 def device_manager_node_feature(plan: NodePlan, namespace: str = SYSTEM_NAMESPACE) -> Object | None:
@@ -43,71 +45,18 @@ def device_manager_node_feature(plan: NodePlan, namespace: str = SYSTEM_NAMESPAC
 
 
 def host_node_feature(plan: NodePlan, namespace: str = SYSTEM_NAMESPACE) -> Object | None:
-    """The host agent's NodeFeature of a node; None while no host facts have arrived.
-
-    Shape: full schema names, so that a stock reader computes the same labels; addresses are left out, as there.
-    """
-    cpu, functions = plan.facts.cpu, plan.facts.pci
-    if cpu is None and functions is None:
-        return None
-    features: dict[str, Any] = {}
-    labels: dict[str, str] = {}
-    if cpu is not None:
-        attributes = cpu_attributes(cpu)
-        features["attributes"] = {"cpu.model": {"elements": attributes}}
-        labels |= {
-            f"{_FEATURE}cpu-model.{name}": attributes[name]
-            for name in ("family", "id", "vendor_id")
-            if name in attributes
-        }
-    if functions is not None:
-        published = [each for each in functions if each.class_code.startswith(PCI_CLASSES)]
-        elements = [{"attributes": pci_attributes(each)} for each in published]
-        features["instances"] = {"pci.device": {"elements": elements}}
-        labels |= {f"{_FEATURE}pci-{each.vendor}.present": "true" for each in published}
-    return _node_feature(plan.facts.name, "gpustack-host", namespace, {}, {"features": features, "labels": labels})
-
-
-def cpu_attributes(cpu: CpuFacts) -> dict[str, str]:
-    """The attributes of `cpu.model` that are known."""
-    facts = {
-        "vendor_id": cpu.vendor_id,
-        "family": cpu.family,
-        "id": cpu.model_id,
-        "name": cpu.name,
-        "stepping": cpu.stepping,
-        "physical_cores": cpu.physical_cores,
-        "threads_per_core": cpu.threads_per_core,
-        "logical_cores": cpu.logical_cores,
-        "cache_line": cpu.cache_line,
-        "hz": cpu.hz,
-        "boost_freq": cpu.boost_freq,
-        "cache_l1i": cpu.cache_l1i,
-        "cache_l1d": cpu.cache_l1d,
-        "cache_l2": cpu.cache_l2,
-        "cache_l3": cpu.cache_l3,
-    }
-    return {name: str(value) for name, value in facts.items() if value is not None}
-
-
-def pci_attributes(function: PciFunction) -> dict[str, str]:
-    """The attributes of one `pci.device`."""
-    facts = {
-        "class": function.class_code[:_CLASS_DIGITS],
-        "vendor": function.vendor,
-        "device": function.device,
-        "subsystem_vendor": function.subsystem_vendor,
-        "subsystem_device": function.subsystem_device,
-    }
-    return {name: value for name, value in facts.items() if value is not None}
+    """The host agent's NodeFeature of a node; None while no host facts have arrived."""
+    made = host_feature(plan.facts.name, plan.facts.cpu, plan.facts.pci, namespace=namespace)
+    return None if made is None else in_order(made)
 
 
 def _node_feature(node: str, writer: str, namespace: str, labels: Mapping[str, str], spec: Mapping[str, Any]) -> Object:
+    name = {NODE_NAME: node} if len(node) <= LABEL_VALUE_LIMIT else {}
     return manifest(
         NFD,
         "NodeFeature",
         f"{node}-{writer}",
         namespace=namespace,
-        labels={NODE_NAME: node, **labels},
+        labels={**name, **labels},
         spec=dict(spec),
     )

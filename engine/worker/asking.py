@@ -1,0 +1,195 @@
+"""What the chain says of one live Node: the worker's labels of it, its topology, and what it adds to flavors.
+
+The same questions as offline, with what Node and NodeFeatures say in place of a machine document. What a Node adds is read
+from the Node alone: a label counts once it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.chain.conditions import Condition, Findings
+from engine.chain.contribution import GroupShare, NodeContribution, Profile
+from engine.chain.node import NodeProgram
+from engine.chain.node_memo import Answers
+from engine.chain.node_questions import NodeQuestions
+from engine.chain.readback import Constants, LabelledGroup, read_count, read_groups
+from engine.cluster.objects import Node
+from engine.domain.facts import CpuFacts, NodeFacts
+from engine.errors import EvaluationError
+from engine.features.hostfacts import HostFacts, general_key_cpu
+from engine.sections.cpu import CpuIdentity
+from engine.values.quantities import whole_cores
+
+Labels = Mapping[str, str]
+
+_UNTOLD = "CouldNotTell"
+_NO_CPU = CpuFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenNode:
+    """What the worker reads of a Node; a heartbeat changes nothing here."""
+
+    name: str
+    uid: str
+    os: str
+    arch: str
+    cpu_capacity: str | None
+    labels: Labels
+    annotations: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The constants of the rules that the worker's code must know."""
+
+    managed: str
+    is_acceleratable: str
+    cpu_only: str
+    profile: str
+    type: str
+    type_nodes: str
+    type_topology: str
+    note: str
+    general: str
+    cpu_fact: str
+
+    @classmethod
+    def of(cls, block: Mapping[str, str]) -> Keys:
+        """From the `constants` block, which `Constants.of` has checked."""
+        return cls(
+            managed=block["managed"],
+            is_acceleratable=block["isAcceleratable"],
+            cpu_only=block["cpuOnly"],
+            profile=block["profile"],
+            type=block["type"],
+            type_nodes=block["typeNodes"],
+            type_topology=block["typeTopology"],
+            note=block["note"],
+            general=block["general"],
+            cpu_fact=block["cpuFact"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a Node adds to flavors, and to topologies. Shape: not `is_told` when a section could not say all of it."""
+
+    contribution: NodeContribution
+    profile: Profile | None
+    conditions: tuple[Condition, ...]
+
+    @property
+    def is_told(self) -> bool:
+        return all(each.reason != _UNTOLD for each in self.conditions)
+
+
+def seen_node(node: Node) -> SeenNode:
+    """A Node as the worker takes it."""
+    labels, info = node.metadata.labels, node.status.node_info
+    return SeenNode(
+        name=node.metadata.name,
+        uid=node.metadata.uid,
+        os=labels.get("kubernetes.io/os") or info.operating_system,
+        arch=labels.get("kubernetes.io/arch") or info.architecture,
+        cpu_capacity=node.status.capacity.get("cpu"),
+        labels=labels,
+        annotations=node.metadata.annotations,
+    )
+
+
+class NodeAsker:
+    """Asks with one program and one set of settings; equal Nodes ask once."""
+
+    def __init__(self, program: NodeProgram, settings: Mapping[str, Any]) -> None:
+        block = program.block("constants")
+        self._constants = Constants.of(block)
+        self.keys = Keys.of(block)
+        self._makers = frozenset(program.makers)
+        self._ask = NodeQuestions(program, program.makers, settings, Answers())
+
+    def knows_cpu(self, node: SeenNode, host: HostFacts) -> bool:
+        """Whether anything at all has been said of the Node's host."""
+        return host.is_stated or self._cpu(node, host.cpu) != _NO_CPU
+
+    def unmarked(self) -> str | None:
+        """The management mark where nobody has set one; None: there is none."""
+        return self._ask.managed(None, Findings())
+
+    def profile(self, node: SeenNode) -> Profile | None:
+        """The Node's topology profile."""
+        return self._ask.profile(_facts(node), Findings())
+
+    def worker_labels(
+        self, node: SeenNode, host: HostFacts, *, managed: str | None, accelerated: bool
+    ) -> dict[str, str] | None:
+        """What the worker asks the Node's labels to be; None where a rule could not tell."""
+        found = Findings()
+        cpu = self._ask.cpu(self._cpu(node, host.cpu), found)
+        labels = self._ask.worker(cpu, managed, found, cores=_cores(node, found), accelerated=accelerated)
+        return labels if all(each.reason != _UNTOLD for each in found.listed()) else None
+
+    def added(self, node: SeenNode) -> Added:
+        """What the Node adds as it is labelled now."""
+        found = Findings()
+        labels = node.labels
+        managed = labels.get(self.keys.managed)
+        accelerated = labels.get(self.keys.is_acceleratable) == "true"
+        profile = self._ask.profile(_facts(node), found)
+        is_labelled = profile is not None and all(labels.get(key) == value for key, value in profile.node_labels)
+        cpu = self._ask.cpu(self._cpu(node, None), found)
+        # Flavors select by the key's label: a Node that does not carry it yet could never be chosen.
+        is_keyed = cpu is not None and labels.get(self.keys.general + cpu.key) == "true"
+        cores = read_count(labels.get(f"{self.keys.general}{cpu.key}{self._constants.count}")) if cpu else 0
+        groups = read_groups(labels, self._constants, self._makers)
+        shares = self._ask.shares(
+            groups,
+            found,
+            managed=managed,
+            profile=profile if is_labelled and is_keyed else None,
+            accelerated=accelerated,
+            cores=cores,
+        )
+        contribution = NodeContribution(
+            os=node.os,
+            arch=node.arch,
+            managed=managed,
+            profile=profile if is_labelled else None,
+            cpu=cpu or CpuIdentity("", ""),
+            cores=cores,
+            accelerated=accelerated,
+            shares=shares,
+            groups=tuple(_share(each) for each in groups),
+        )
+        return Added(contribution, profile, found.listed())
+
+    def _cpu(self, node: SeenNode, host: CpuFacts | None) -> CpuFacts:
+        return general_key_cpu(host, node.labels, node.annotations, self.keys.cpu_fact)
+
+
+def _facts(node: SeenNode) -> NodeFacts:
+    return NodeFacts(node.name, node.os, node.arch)
+
+
+def _share(group: LabelledGroup) -> GroupShare:
+    return GroupShare(
+        key=group.key,
+        manufacturer=group.manufacturer,
+        product=group.product,
+        family=group.family,
+        memory=group.memory,
+        cores=group.cores,
+        count=group.count,
+    )
+
+
+def _cores(node: SeenNode, found: Findings) -> int:
+    """Whole cores of the capacity; 0, told as a condition, when that is no quantity."""
+    try:
+        return 0 if node.cpu_capacity is None else whole_cores(node.cpu_capacity)
+    except EvaluationError as error:
+        found.add("worker-labels", "NotAQuantity", f"capacity of cpu: {error.what}")
+        return 0

@@ -1,0 +1,156 @@
+"""All Nodes together: which flavors and topologies they come to, kept as counters, change by change.
+
+The chain's own index and book, fed from a cluster. Waits for nothing and writes nothing; what is on the cluster of flavors
+is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.chain.book import FlavorBook
+from engine.chain.changes import Condition
+from engine.chain.fields import FlavorFields, TopologyFields
+from engine.chain.flavors import FlavorIndex
+from engine.chain.node import NodeProgram
+from engine.chain.topologies import Topologies
+from engine.worker.asking import Added, NodeAsker, SeenNode
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Names of what may differ after a change."""
+
+    flavors: frozenset[str] = _NONE
+    topologies: frozenset[str] = _NONE
+
+    def __or__(self, other: Touched) -> Touched:
+        return Touched(self.flavors | other.flavors, self.topologies | other.topologies)
+
+
+class Fleet:
+    """The Nodes as last seen, and what they come to."""
+
+    def __init__(self, program: NodeProgram, settings: Mapping[str, Any]) -> None:
+        self._program = program
+        self._settings = settings
+        self.asker = NodeAsker(program, settings)
+        self._nodes: dict[str, SeenNode] = {}
+        self._added: dict[str, Added] = {}
+        self._untold: set[str] = set()
+        self._index = FlavorIndex()
+        self._book = FlavorBook(program)
+        self._topologies = Topologies()
+
+    def nodes(self) -> list[str]:
+        """All Nodes by name."""
+        return sorted(self._nodes)
+
+    def node(self, name: str) -> SeenNode | None:
+        """A Node."""
+        return self._nodes.get(name)
+
+    def put(self, node: SeenNode) -> Touched:
+        """A Node is there, or has changed."""
+        if self._nodes.get(node.name) == node:
+            return Touched()
+        self._nodes[node.name] = node
+        return self._count(node.name, self.asker.added(node))
+
+    def drop(self, name: str) -> Touched:
+        """A Node is gone."""
+        self._nodes.pop(name, None)
+        return self._count(name, None)
+
+    def turn(self, settings: Mapping[str, Any]) -> Touched:
+        """The settings are others now: everything is asked again."""
+        self._settings = settings
+        self.asker = NodeAsker(self._program, settings)
+        self._book.forget_answers()
+        touched = Touched()
+        for name in self.nodes():
+            touched |= self._count(name, self.asker.added(self._nodes[name]))
+        flavors: set[str] = set()
+        for key in sorted(self._index.groups):
+            flavors |= self._book.put(key, self._index.input(key), settings, ask_again=True)
+        return touched | Touched(frozenset(flavors))
+
+    def flavor(self, name: str) -> FlavorFields | None:
+        """The flavor of that name; None when no Node is for it."""
+        entry = self._book.entry(name)
+        return entry.fields if entry else None
+
+    def flavor_names(self) -> set[str]:
+        """All flavors that Nodes come to."""
+        return {name for key in self._index.groups if (name := self._book.name(key))}
+
+    def topology(self, name: str) -> TopologyFields | None:
+        """The topology of that name; None when no Node is in it."""
+        return self._topologies.topology(name)
+
+    def topology_of(self, name: str) -> str:
+        """The name of the topology that a Node is in; empty when that could not be told."""
+        added = self._added.get(name)
+        return added.profile.name if added and added.profile else ""
+
+    def profile_labels(self, name: str) -> dict[str, str]:
+        """The labels that a Node has by its topology."""
+        added = self._added.get(name)
+        return dict(added.profile.node_labels) if added and added.profile else {}
+
+    def unprofiled(self, selector: Mapping[str, str]) -> tuple[str, ...]:
+        """Nodes that a flavor's selector means, but for a profile that they do not carry yet."""
+        key = self.asker.keys.profile
+        wanted = {name: value for name, value in selector.items() if name != key}
+        return tuple(
+            name
+            for name, node in sorted(self._nodes.items())
+            if key not in node.labels and all(node.labels.get(each) == value for each, value in wanted.items())
+        )
+
+    def untold(self) -> tuple[str, ...]:
+        """What rules could not tell, so that nothing may be taken for absent. Shape: Nodes, then flavors, as texts."""
+        flavors = (each.name for each in self._book.conditions() if each.reason == "CouldNotTell")
+        return (*(f"node {name}" for name in sorted(self._untold)), *(f"flavor {name}" for name in flavors))
+
+    def conditions(self) -> list[Condition]:
+        """Everything a person should know, sorted."""
+        told = [
+            Condition("Node", name, each.reason, f"section {each.section}: {each.message}")
+            for name, added in self._added.items()
+            for each in added.conditions
+        ]
+        return sorted([*told, *self._book.conditions(), *self._topologies.conditions()])
+
+    def _count(self, name: str, added: Added | None) -> Touched:
+        before = self._added.get(name)
+        self._untold.discard(name)
+        if added is not None and not added.is_told:
+            self._untold.add(name)
+            if before is not None:
+                # What is not known is not taken for gone.
+                self._added[name] = Added(before.contribution, before.profile, added.conditions)
+                return Touched()
+        if added is None:
+            self._added.pop(name, None)
+        else:
+            self._added[name] = added
+        topologies: set[str] = set()
+        keys = set()
+        if added is not None:
+            topologies |= self._topologies.count(added.profile, 1)
+            keys |= self._index.add(added.contribution)
+        if before is not None:
+            topologies |= self._topologies.count(before.profile, -1)
+            keys |= self._index.remove(before.contribution)
+        return Touched(self._ask(keys), frozenset(topologies))
+
+    def _ask(self, keys: Iterable[Any]) -> frozenset[str]:
+        names: set[str] = set()
+        for key in sorted(keys):
+            names |= self._book.put(key, self._index.input(key), self._settings, ask_again=False)
+        return frozenset(names)

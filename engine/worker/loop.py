@@ -1,0 +1,92 @@
+"""The one loop of all controllers: a key that changed, what is around it, what is planned, what is done.
+
+Knows no kind. A key is planned anew from what is true by then whenever a write fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from engine.cluster.actions import Action, EmitEvent, target
+from engine.cluster.clock import Clock
+from engine.cluster.errors import Conflict, NotLeader
+from engine.cluster.informer import Informer
+from engine.cluster.queue import QueueSettings, WorkQueue, run_workers
+from engine.cluster.writers import Result, Writer
+from engine.worker.log import Log
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[N]):
+    """What one controller is about.
+
+    Shape: `keys` are all it must look at when it begins; `observe` gives None for a key that needs nothing;
+    `again` says when a key changes by time alone; `after` are the informers that must have listed once before it begins.
+    """
+
+    name: str
+    keys: Callable[[], Iterable[str]]
+    observe: Callable[[str], N | None]
+    plan: Callable[[N], Sequence[Action]]
+    again: Callable[[N], float | None] = lambda _seen: None
+    window_seconds: float = 0.0
+    after: tuple[Informer[Any], ...] = ()
+
+
+class Controller(Generic[N]):
+    """One controller at work; `add` may be called at any time, and does nothing while this process does not lead."""
+
+    def __init__(self, work: Work[N], writer: Writer, clock: Clock, log: Log, *, workers: int = 1) -> None:
+        self.name = work.name
+        self._work = work
+        self._writer = writer
+        self._clock = clock
+        self._log = log.bind(controller=work.name)
+        self._workers = workers
+        self._queue: WorkQueue[str] | None = None
+
+    def add(self, keys: Iterable[str]) -> None:
+        """These keys may need something."""
+        if self._queue is not None:
+            for key in sorted(keys):
+                self._queue.add(key)
+
+    async def lead(self) -> None:
+        """Works until it is cancelled."""
+        for informer in self._work.after:
+            await informer.wait_synced()
+        self._queue = WorkQueue(self._clock, QueueSettings(window_seconds=self._work.window_seconds))
+        self.add(self._work.keys())
+        try:
+            await run_workers(self._queue, self._one, workers=self._workers, report=self._failed)
+        finally:
+            self._queue = None
+
+    async def _one(self, key: str) -> None:
+        seen = self._work.observe(key)
+        if seen is None:
+            return
+        actions = self._work.plan(seen)
+        for outcome in await self._writer.apply_actions(actions):
+            match outcome.action, outcome.result:
+                case EmitEvent(note=note), _:
+                    self._log.warning("told", object=target(outcome.action), note=note)
+                case _, Result.WRITTEN:
+                    did = type(outcome.action).__name__.lower()
+                    self._log.info("wrote", action=did, object=target(outcome.action))
+        again = self._work.again(seen)
+        if again is not None and self._queue is not None:
+            self._queue.add_after(key, again)
+
+    def _failed(self, key: str, error: Exception) -> None:
+        if isinstance(error, Conflict):
+            # Somebody wrote first; the cache has not told yet.
+            self._log.info("lost a race", key=key, error=error)
+        elif isinstance(error, NotLeader):
+            self._log.warning("held back", key=key, error=error)
+        else:
+            self._log.error("failed", key=key, error=error, type=type(error).__name__)

@@ -1,0 +1,322 @@
+"""The worker against the API server in memory: machines played as nodes become flavors, and what people change acts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from engine.api.crd import crd_documents
+from engine.cluster.errors import NotLeader
+from engine.cluster.resources import CRDS, NODE_FEATURES, NODES, RESOURCE_FLAVORS, SECRETS, TOPOLOGIES
+from engine.errors import UsageError
+from tests.fakes.virtual import run
+from tests.golden.objects import read
+from tests.unit.worker.stage import A10G, NAMESPACE, SETTINGS, SEVEN, Stage
+
+TOPOLOGY = "gpustack-fnv64-87bf574bea2a4f23"
+
+
+def played(test: Callable[[Stage], Awaitable[None]], **options: object) -> Stage:
+    """A worker over the walkthrough's machines, at rest when `test` begins."""
+
+    async def main() -> Stage:
+        stage = Stage()
+        stage.start(**options)
+        await stage.play()
+        await stage.wait()
+        await test(stage)
+        await stage.end()
+        return stage
+
+    return run(main())
+
+
+def test_the_machines_of_the_walkthrough_give_its_seven_flavors_as_planned_offline() -> None:
+    async def test(stage: Stage) -> None:
+        assert stage.flavors() == SEVEN
+        assert stage.topologies() == [TOPOLOGY]
+        for golden in read("resourceflavors.yaml"):
+            live = stage.server.get(RESOURCE_FLAVORS, golden["metadata"]["name"])
+            assert live["spec"] == golden["spec"]
+            assert live["metadata"]["labels"] == golden["metadata"]["labels"]
+            assert live["metadata"]["annotations"] == golden["metadata"]["annotations"]
+        for golden in read("topologies.yaml"):
+            assert stage.server.get(TOPOLOGIES, TOPOLOGY)["spec"] == golden["spec"]
+
+    played(test)
+
+
+def test_nodes_end_up_with_the_labels_and_objects_that_were_planned_offline() -> None:
+    later = ("sliced-max-free-units.fit.gpustack.ai/", "shared-free-cards.fit.gpustack.ai/")
+    hosts = "feature.node.kubernetes.io/"
+
+    async def test(stage: Stage) -> None:
+        for golden in read("nodes.yaml"):
+            name = golden["metadata"]["name"]
+            wanted = {key: value for key, value in golden["metadata"]["labels"].items() if not key.startswith(later)}
+            found = {key: value for key, value in stage.labels(name).items() if not key.startswith(hosts)}
+            assert found == wanted
+        for golden in read("nodefeatures.yaml"):
+            if golden["metadata"]["name"].endswith("-gpustack-worker"):
+                live = stage.server.get(NODE_FEATURES, golden["metadata"]["name"], NAMESPACE)
+                assert live["spec"] == golden["spec"]
+                assert live["metadata"]["labels"] == golden["metadata"]["labels"]
+                (owner,) = live["metadata"]["ownerReferences"]
+                assert (owner["kind"], owner["controller"]) == ("Node", True)
+                assert "blockOwnerDeletion" not in owner
+
+    played(test)
+
+
+def test_a_node_is_written_once_and_at_rest_nothing_is_written() -> None:
+    async def main() -> None:
+        stage = Stage()
+        await stage.play()
+        stage.start()
+        await stage.wait(30)
+        nodes = [seen.path for seen in stage.server.writes("engine") if "/nodes/" in seen.path]
+        assert sorted(nodes) == [f"/api/v1/nodes/node-{end}" for end in ("a10g", "cpu", "t4-a", "t4-b")]
+        count = len(stage.server.writes("engine"))
+        await stage.wait(600)
+        assert len(stage.server.writes("engine")) == count
+        await stage.stop()
+        stage.start("again")
+        await stage.wait(120)
+        assert [seen for seen in stage.server.seen if seen.sender == "again" and seen.method != "GET"] == []
+        await stage.end()
+
+    run(main())
+
+
+def test_taking_a_node_out_of_management_takes_its_two_flavors_away_and_back_brings_them_back() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.mark("node-a10g", "false")
+        await stage.wait(5)
+        assert stage.flavors() == [name for name in SEVEN if name not in A10G]
+        assert stage.labels("node-a10g")["gpustack.ai/managed"] == "false"
+        await stage.wait(600)
+        assert stage.feature("node-a10g")["spec"]["labels"]["gpustack.ai/managed"] == "false"
+        await stage.mark("node-a10g", "true")
+        await stage.wait(5)
+        assert stage.flavors() == SEVEN
+
+    played(test)
+
+
+def test_the_mark_of_an_object_is_not_written_over_from_a_node_that_changes_at_the_same_moment() -> None:
+    async def test(stage: Stage) -> None:
+        more = {"status": {"capacity": {"cpu": "6"}}}
+        await stage.admin.merge_patch(NODES, "node-a10g", more, manager="kubelet", subresource="status")
+        await stage.mark("node-a10g", "false")
+        await stage.wait(5)
+        labels = stage.feature("node-a10g")["spec"]["labels"]
+        assert labels["gpustack.ai/managed"] == "false"
+        assert labels["general.feature.gpustack.ai/amd-epyc-7r32.count"] == "6"
+
+    played(test)
+
+
+def test_a_node_labelled_by_hand_is_taken_out_as_well() -> None:
+    async def test(stage: Stage) -> None:
+        patch = {"metadata": {"labels": {"gpustack.ai/managed": "false"}}}
+        await stage.admin.merge_patch(NODES, "node-a10g", patch, manager="kubectl")
+        await stage.wait(5)
+        assert stage.feature("node-a10g")["spec"]["labels"]["gpustack.ai/managed"] == "false"
+        assert stage.flavors() == [name for name in SEVEN if name not in A10G]
+
+    played(test)
+
+
+def test_a_node_that_is_gone_takes_its_flavors_and_the_last_one_the_topology() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.admin.delete(NODES, "node-a10g")
+        await stage.wait()
+        assert stage.flavors() == [name for name in SEVEN if name not in A10G]
+        assert stage.topologies() == [TOPOLOGY]
+        for end in ("cpu", "t4-a", "t4-b"):
+            await stage.admin.delete(NODES, f"node-{end}")
+        await stage.wait()
+        assert (stage.flavors(), stage.topologies()) == ([], [])
+
+    played(test)
+
+
+def test_flavors_and_topologies_that_somebody_deletes_come_back() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.admin.delete(RESOURCE_FLAVORS, SEVEN[0])
+        await stage.admin.delete(TOPOLOGIES, TOPOLOGY)
+        await stage.wait()
+        assert (stage.flavors(), stage.topologies()) == (SEVEN, [TOPOLOGY])
+
+    played(test)
+
+
+def test_a_flavor_of_a_person_is_left_alone() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.admin.create(RESOURCE_FLAVORS, RESOURCE_FLAVORS.body("mine", spec={}), manager="kubectl")
+        await stage.wait(60)
+        assert "mine" in stage.flavors()
+
+    played(test)
+
+
+def test_a_flavor_whose_spec_somebody_made_otherwise_is_told_and_not_written_over() -> None:
+    async def test(stage: Stage) -> None:
+        spec = {"spec": {"topologyName": "gpustack-other"}}
+        await stage.admin.merge_patch(RESOURCE_FLAVORS, SEVEN[0], spec, manager="kubectl")
+        await stage.wait()
+        (event,) = stage.events("FlavorDrift")
+        assert event["note"] == (
+            f'managed ResourceFlavor "{SEVEN[0]}" has immutable topology drift; create fresh scheduling objects'
+        )
+        assert stage.server.get(RESOURCE_FLAVORS, SEVEN[0])["spec"]["topologyName"] == "gpustack-other"
+
+    played(test)
+
+
+def test_definitions_are_brought_and_an_absent_one_comes_back_but_a_changed_one_is_left() -> None:
+    names = {each["metadata"]["name"] for each in crd_documents()}
+
+    async def test(stage: Stage) -> None:
+        assert stage.crds() == names
+        await stage.admin.delete(CRDS, "devices.worker.gpustack.ai")
+        await stage.admin.merge_patch(
+            CRDS, "instances.worker.gpustack.ai", {"spec": {"scope": "Other"}}, manager="kubectl"
+        )
+        await stage.wait()
+        assert stage.crds() == names
+        assert stage.server.get(CRDS, "instances.worker.gpustack.ai")["spec"]["scope"] == "Other"
+        await stage.stop()
+        stage.start()
+        await stage.wait()
+        assert stage.server.get(CRDS, "instances.worker.gpustack.ai")["spec"]["scope"] == "Namespaced"
+
+    played(test)
+
+
+def test_settings_are_seeded_from_the_environment_once() -> None:
+    async def test(stage: Stage) -> None:
+        assert stage.stored()["node-management-manual"] == "true"
+        assert stage.stored()["instance-type-mixed-on-node"] == "true"
+        assert stage.flavors() == []
+        assert all("gpustack.ai/managed" not in stage.labels(f"node-{end}") for end in ("cpu", "a10g"))
+        await stage.stop()
+        stage.start(environment={"GPUSTACK_NODE_MANAGEMENT_MANUAL": "false"})
+        await stage.wait()
+        assert stage.stored()["node-management-manual"] == "true"
+
+    played(test, environment={"GPUSTACK_NODE_MANAGEMENT_MANUAL": "true"})
+
+
+def test_a_variable_that_is_no_value_of_its_setting_stops_the_worker_with_its_name() -> None:
+    async def main() -> None:
+        with pytest.raises(UsageError, match="node-management-manual"):
+            Stage().start(environment={"GPUSTACK_NODE_MANAGEMENT_MANUAL": "perhaps"})
+
+    run(main())
+
+
+def test_a_setting_acts_without_a_restart() -> None:
+    async def test(stage: Stage) -> None:
+        note = "note.gpustack.ai/cpuDetail"
+        assert note not in stage.server.get(RESOURCE_FLAVORS, A10G[0])["metadata"]["annotations"]
+        await stage.set(instance_type_aware_cpu_manufacturer="true")
+        await stage.wait(5)
+        assert note in stage.server.get(RESOURCE_FLAVORS, A10G[0])["metadata"]["annotations"]
+        await stage.set(instance_type_aware_cpu_manufacturer="false")
+        await stage.wait(5)
+        assert note not in stage.server.get(RESOURCE_FLAVORS, A10G[0])["metadata"]["annotations"]
+
+    played(test)
+
+
+def test_turning_mixing_off_leaves_no_cpu_flavor_of_a_node_with_cards_and_makes_the_other_anew() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.set(instance_type_mixed_on_node="false")
+        await stage.wait(20)
+        assert stage.flavors() == [SEVEN[0], SEVEN[1], SEVEN[3], SEVEN[4]]
+        selector = stage.server.get(RESOURCE_FLAVORS, SEVEN[0])["spec"]["nodeLabels"]
+        assert selector["feature.gpustack.ai/cpu-only"] == "true"
+        assert stage.labels("node-cpu")["feature.gpustack.ai/cpu-only"] == "true"
+        assert "feature.gpustack.ai/cpu-only" not in stage.labels("node-a10g")
+        await stage.set(instance_type_mixed_on_node="true")
+        await stage.wait(20)
+        assert stage.flavors() == SEVEN
+
+    played(test)
+
+
+def test_a_setting_that_cannot_be_read_keeps_its_value_and_one_unknown_is_kept_and_told() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.set(instance_type_mixed_on_node="maybe", no_such_setting="1")
+        await stage.wait(20)
+        assert stage.flavors() == SEVEN
+        assert stage.stored()["no-such-setting"] == "1"
+        (refused,) = stage.events("SettingRefused")
+        assert "instance-type-mixed-on-node cannot be 'maybe'" in refused["note"]
+        (unknown,) = stage.events("SettingUnknown")
+        assert "no-such-setting" in unknown["note"]
+
+    played(test)
+
+
+def test_a_deleted_secret_is_seeded_again_and_what_was_set_stays_in_force_until_then() -> None:
+    async def test(stage: Stage) -> None:
+        await stage.admin.delete(SECRETS, SETTINGS.name, NAMESPACE)
+        await stage.wait()
+        assert stage.stored()["instance-type-mixed-on-node"] == "true"
+        assert stage.flavors() == SEVEN
+
+    played(test)
+
+
+def test_a_node_whose_host_says_nothing_is_marked_and_gets_the_keys_of_an_unknown_cpu_a_minute_later() -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.start()
+        labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+        body = NODES.body("mute", metadata={"labels": labels}, status={"capacity": {"cpu": "8"}})
+        await stage.admin.create(NODES, body, manager="kubelet")
+        await stage.wait(30)
+        assert stage.feature("mute")["spec"]["labels"] == {"gpustack.ai/managed": "true"}
+        assert stage.flavors() == []
+        await stage.wait(40)
+        assert stage.flavors() == ["gpustack--generic-linux-amd64-8c"]
+        await stage.end()
+
+    run(main())
+
+
+def test_of_two_workers_one_leads_and_the_other_goes_on_where_it_stopped() -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.start("one", is_elected=True)
+        await stage.wait(1)
+        stage.start("two", is_elected=True)
+        await stage.play()
+        await stage.wait()
+        assert stage.flavors() == SEVEN
+        assert [seen.path for seen in stage.server.writes("two")] == []
+        await stage.stop("one")
+        await stage.mark("node-a10g", "false")
+        await stage.wait()
+        assert stage.flavors() == [name for name in SEVEN if name not in A10G]
+        await stage.end()
+
+    run(main())
+
+
+def test_a_worker_whose_lease_was_taken_stops_and_writes_nothing_more() -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.start("one", is_elected=True)
+        await stage.play()
+        await stage.wait()
+        _, task = stage.workers.pop("one")
+        stage.server.faults.is_down = True
+        await stage.wait(30)
+        with pytest.raises(NotLeader):
+            await task
+
+    run(main())
