@@ -4,17 +4,28 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint bench fuzz schemas compliance locks clean
+.PHONY: help demo test test-fast test-e2e test-faults testbed lint bench fuzz schemas compliance locks clean
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime ## a recorded four-node cluster: machines in, the Kueue chain out
 	@$(BIN)/python -m engine demo
 
-test: $(VENV)/.dev compliance ## every fast test, with branch coverage of the pure core
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+test: test-fast test-e2e ## the fast tests, then one case of each kind on a real control plane
+
+test-fast: $(VENV)/.dev compliance ## no network, no root; branch coverage of the pure core
+	$(BIN)/python -m pytest -n 2 -m "not e2e and not faults" --cov --cov-report=term:skip-covered
+
+test-e2e: $(VENV)/.dev testbed ## a real API server and Kueue (root and Go; skipped with a line without)
+	$(BIN)/python -m pytest -m "e2e and not faults"
+
+test-faults: $(VENV)/.dev testbed ## everything on the real control plane, faults included
+	$(BIN)/python -m pytest -m "e2e or faults"
+
+testbed: $(VENV)/.dev ## build the control plane's binaries, once (minutes; then cached)
+	@$(BIN)/python -m tests.cluster build || [ $$? -eq 77 ]
 
 lint: $(VENV)/.dev ## ruff, mypy --strict, layer contracts, the shipped packs
 	$(BIN)/ruff check .

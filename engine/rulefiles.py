@@ -28,7 +28,9 @@ def shipped_rules() -> Path:
     for candidate in (here / "_data" / "rules", here.parent / "rules"):
         if candidate.is_dir():
             return candidate
-    raise InputError("the shipped rules are not there", where=str(here), remedy="install Engine again, or give --rules DIR")
+    raise InputError(
+        "the shipped rules are not there", where=str(here), remedy="install Engine again, or give --rules DIR"
+    )
 
 
 @cache
@@ -60,7 +62,9 @@ def read_source(path: Path) -> Source:
         with path.open("rb") as file:
             return Source(str(path), file.read(MAX_PACK_BYTES + 1))
     except OSError as error:
-        raise InputError(f"{path} cannot be read", why=error.strerror or str(error), remedy="check the path and its rights") from error
+        raise InputError(
+            f"{path} cannot be read", why=error.strerror or str(error), remedy="check the path and its rights"
+        ) from error
 
 
 def _walk(folder: Path, diagnostics: Diagnostics) -> Iterator[PackFiles]:

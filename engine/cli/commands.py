@@ -28,6 +28,7 @@ class Listed:
 
 _RULES: Final = "Rules"
 _CHAIN: Final = "Machines and the chain"
+_SERVICES: Final = "Services"
 _OTHER: Final = "Other"
 
 COMMANDS: Final = (
@@ -42,6 +43,7 @@ COMMANDS: Final = (
     Listed("diff", "what changed rules or settings would rename", _CHAIN),
     Listed("explain", "which rule made a field, and from what", _CHAIN),
     Listed("demo", "a recorded four-node cluster, step by step", _CHAIN),
+    Listed("worker", "the control plane's worker, until it is told to stop", _SERVICES),
     Listed("completion", "the shell's completion script", _OTHER),
     Listed("version", "the version of Engine", _OTHER),
 )

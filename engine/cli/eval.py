@@ -14,7 +14,7 @@ from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_text
 from engine.cli.exits import Exit
 from engine.cli.inputs import read_input
-from engine.cli.packs import Rules, rules_options, shipped_program
+from engine.cli.packs import Rules, program_options, shipped_program
 from engine.errors import InputError, UsageError
 from engine.explain.reads import read_value
 from engine.lang import ir
@@ -52,7 +52,7 @@ from engine.sections.packtests import JOINT, circumstances_of, completed
     show_default=True,
     help="How to print.",
 )
-@rules_options
+@program_options
 def command(section: str, path: str, maker: str | None, explained: bool, form: str, rules: Rules) -> int:
     """Evaluate one section for one input.
 

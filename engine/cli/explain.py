@@ -15,7 +15,7 @@ from engine.cli.command import Command
 from engine.cli.documents import json_text, yaml_text
 from engine.cli.exits import Exit
 from engine.cli.kinds import Kind, kind_of
-from engine.cli.packs import Rules, rules_options, shipped_program
+from engine.cli.packs import Rules, program_options, shipped_program
 from engine.cli.planning import Options, planned, planning_options, print_notes
 from engine.cli.snapshot import read_snapshot
 from engine.errors import UsageError
@@ -46,7 +46,7 @@ from engine.lang.diagnostics import nearest
     help="How to print.",
 )
 @planning_options
-@rules_options
+@program_options
 def command(
     target: str,
     paths: tuple[str, ...],

@@ -35,10 +35,15 @@ OVERRIDE_PREFIX: Final = "GPUSTACK_"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The packs that stand in the background: `--rules` instead of the shipped ones, and `--overlay`s over them."""
+    """The packs that stand in the background.
+
+    Shape: `folder` (`--rules`) holds those instead of the shipped ones; `overlays` go over them; `packs` (`--pack`) are
+    linked beside them, or in the place of those with their names.
+    """
 
     folder: Path | None = None
     overlays: tuple[str, ...] = ()
+    packs: tuple[str, ...] = ()
 
 
 def rules_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -57,6 +62,18 @@ def rules_options(function: Callable[..., int]) -> Callable[..., int]:
         return function(rules=Rules(folder, overlays), **others)
 
     return with_rules
+
+
+def program_options(function: Callable[..., int]) -> Callable[..., int]:
+    """The options of `rules_options`, and `--pack`, for a command that needs a program and takes no packs as arguments."""
+
+    @click.option("--pack", "packs", multiple=True, metavar="PATH", help="A pack to use beside the shipped ones.")
+    @rules_options
+    @wraps(function)
+    def with_packs(packs: tuple[str, ...], rules: Rules, **others: Any) -> int:
+        return function(rules=replace(rules, packs=packs), **others)
+
+    return with_packs
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +154,14 @@ def shipped_program(rules: Rules) -> Program:
 
     Raises: InputError: they do not link; the findings are printed to standard error.
     """
-    chosen = choose([], rules, overrides=identity_overrides())
+    chosen = choose(rules.packs, rules, overrides=identity_overrides())
     if chosen.linked.program is None or chosen.linked.diagnostics.has_errors:
         click.echo(render_text(chosen.linked.diagnostics.sorted()), err=True, nl=False)
-        where = rules.folder or "the shipped rules"
+        where = rules.folder or ", ".join(rules.packs) or "the shipped rules"
         raise InputError(f"the packs of {where} do not link", remedy="mend what is reported above")
     if not chosen.packs:
-        raise InputError(f"there is no pack in {rules.folder}", remedy="give a folder that holds packs")
+        where = rules.folder or ", ".join(rules.packs)
+        raise InputError(f"there is no pack in {where}", remedy="give a folder that holds packs")
     return chosen.linked.program
 
 

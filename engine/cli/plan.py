@@ -15,7 +15,7 @@ from engine.cli.documents import json_text, yaml_stream
 from engine.cli.exits import Exit
 from engine.cli.kinds import DEFAULT, Kind, parse_kinds
 from engine.cli.layout import several, table_text
-from engine.cli.packs import Rules, rules_options, shipped_program
+from engine.cli.packs import Rules, program_options, shipped_program
 from engine.cli.planning import Options, planned, planning_options, print_notes
 from engine.cli.snapshot import read_snapshot
 
@@ -38,7 +38,7 @@ FORMS = ("table", "wide", "yaml", "json", "name")
     "-o", "--output", "form", type=click.Choice(FORMS), default="table", show_default=True, help="How to print."
 )
 @planning_options
-@rules_options
+@program_options
 @click.option("-v", "--verbose", is_flag=True, help="Also print what is assumed.")
 def command(
     paths: tuple[str, ...],

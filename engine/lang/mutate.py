@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from engine.errors import InputError
 from engine.lang.library import Used
 from engine.lang.linking import SHARED_BLOCKS, Linked
 from engine.lang.mutate_accept import Acceptances
 from engine.lang.mutate_build import DerivedMutant, MutantBuilder
 from engine.lang.mutate_report import MutationReport, PackMutation
 from engine.lang.mutate_rules import Mutant
-from engine.lang.mutate_trials import Trial, TrialProgram, Trials, changed_pack
+from engine.lang.mutate_trials import Trial, TrialProgram, Trials, changed_pack, parameter_sets
 from engine.lang.packs import Pack
 from engine.lang.packtest import Joint
 from engine.lang.program import LinkedPack
@@ -27,6 +28,7 @@ __all__ = ["MutationReport", "PackMutation", "mutate"]
 _KILLED: Final = "killed"
 _SURVIVED: Final = "survived"
 _NOT_LOADED: Final = "not loaded"
+_BEST: Final = (_KILLED, _SURVIVED, _NOT_LOADED)
 
 
 def mutate(
@@ -48,7 +50,8 @@ def mutate(
         key = (compiled.kind, compiled.name)
         if only is None or key in only:
             run = _PackRun(program, compiled, trees[key], linked.used.get(key, ()), catalogue, shared, joint)
-            run.go()
+            for params in parameter_sets(compiled):
+                run.go(params)
             made.append(run)
     killed = {key for run in made for key, fate in run.fates.items() if fate == _KILLED}
     return MutationReport(tuple(run.result(killed) for run in made))
@@ -68,14 +71,25 @@ class _PackRun:
         joint: Joint,
     ) -> None:
         self.compiled = compiled
-        self.program = program
-        self.trials = Trials(program, compiled, catalogue, joint)
-        self.builder = MutantBuilder(pack, used, catalogue, shared, compiled.sections)
+        self._own = program
+        self._given = (pack, used, catalogue, shared)
+        self._joint = joint
         self.mutants: list[Mutant] = []
         self.fates: dict[tuple[str, int, int, str], str] = {}
 
-    def go(self) -> None:
-        """Find out what becomes of every mutant."""
+    def go(self, params: Mapping[str, Any]) -> None:
+        """Find out what the tests that give the parameters these values make of every mutant."""
+        variant, compiled = self.compiled.variant, self.compiled
+        if params and variant is not None:
+            try:
+                compiled = variant(params)
+            except InputError:  # the test itself fails: nothing is learned from it
+                return
+        self.linked = compiled
+        self.program = self._own.with_variant(compiled) if params else self._own
+        pack, used, catalogue, shared = self._given
+        self.trials = Trials(self.program, compiled, catalogue, self._joint, params)
+        self.builder = MutantBuilder(pack, used, catalogue, shared, compiled.sections, params)
         for mutant, build in self.builder.mutants():
             evaluator = build()
             if evaluator is None:
@@ -106,13 +120,14 @@ class _PackRun:
     def _note(self, mutant: Mutant, fate: str) -> None:
         if mutant.key not in self.fates:
             self.mutants.append(mutant)
-        self.fates[mutant.key] = fate
+        # With several sets of parameters the best of them counts: killed, else survived, else not loaded.
+        self.fates[mutant.key] = min(fate, self.fates.get(mutant.key, fate), key=_BEST.index)
 
     def _derived_fate(self, derived: DerivedMutant) -> str:
         lets = derived.build()
         if lets is None:
             return _NOT_LOADED
-        program = self.program.with_pack(changed_pack(self.compiled, derived.scope, lets))
+        program = self.program.with_pack(changed_pack(self.linked, derived.scope, lets))
         return self._fate(self.trials.of_maker(), program)
 
     def _fate(self, near: list[Trial], program: TrialProgram) -> str:

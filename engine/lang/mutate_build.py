@@ -75,8 +75,9 @@ class MutantBuilder(PackBuilder):
         catalogue: Catalogue,
         shared: Mapping[str, Any],
         linked: Mapping[str, ir.CompiledSection],
+        params: Mapping[str, Any],
     ) -> None:
-        super().__init__(pack, used, catalogue, shared, Diagnostics(), {})
+        super().__init__(pack, used, catalogue, shared, Diagnostics(), {}, params)
         self._linked = linked
         self._roots = _roots(self.constants)
         self._derived(self._roots)  # the types of what is derived

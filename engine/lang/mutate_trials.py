@@ -54,6 +54,11 @@ class TrialProgram(Program):
         made._evaluators = dict(self._evaluators)
         return made
 
+    def with_variant(self, pack: LinkedPack) -> TrialProgram:
+        """The program with another version of one pack whose sections differ."""
+        others = [one for one in self.packs if (one.kind, one.name) != (pack.kind, pack.name)]
+        return TrialProgram([*others, pack], vocabulary=self.vocabulary)
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -88,10 +93,12 @@ class Trial:
 
 
 class Trials:
-    """All cases of one pack that pass with its rules as they are."""
+    """All cases of one pack that give its parameters the same values, and pass with its rules as they are."""
 
-    def __init__(self, program: TrialProgram, pack: LinkedPack, catalogue: Catalogue, joint: Joint) -> None:
-        self.pack = pack
+    def __init__(
+        self, program: TrialProgram, pack: LinkedPack, catalogue: Catalogue, joint: Joint, params: Mapping[str, Any]
+    ) -> None:
+        self.pack, self._params = pack, params
         self.maker = pack.name if pack.kind == Owner.MANUFACTURER else None
         self._program, self._catalogue, self._joint = program, catalogue, joint
         self._named = pack_types(pack, catalogue)
@@ -120,8 +127,7 @@ class Trials:
                 cases = list(expand(test, self.pack.bases))
             except InputError:
                 continue
-            for case in cases:
-                yield self._trial(case)
+            yield from (self._trial(case) for case in cases if case.params == self._params)
 
     def _trial(self, case: Case) -> Trial | None:
         scenario = self._joint.scenarios.get(case.section)
@@ -189,6 +195,17 @@ class _Nobody:
 
     def optional_key(self, section: str, rule_id: str, path: str, *, present: bool) -> None:
         """Nothing."""
+
+
+def parameter_sets(pack: LinkedPack) -> list[Mapping[str, Any]]:
+    """The values that tests of a pack give its parameters, each set once; the pack's own first."""
+    made: list[Mapping[str, Any]] = [{}]
+    for test in pack.tests:
+        try:
+            made += [case.params for case in expand(test, pack.bases) if case.params not in made]
+        except InputError:
+            continue
+    return made
 
 
 def changed_pack(pack: LinkedPack, scope: str, lets: tuple[ir.Let, ...]) -> LinkedPack:

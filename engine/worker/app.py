@@ -70,7 +70,7 @@ class Worker:
             features=self.informers.features,
             is_awaited=self._is_awaited,
             told=self._provider_stands,
-            failed=lambda node, error: log.error("failed", controller="features", key=node, error=error),
+            failed=lambda node, error: log.failure("failed", controller="features", key=node, error=error),
             report=lambda trouble: log.warning(
                 "trouble", resource=trouble.resource, what=trouble.what, error=trouble.error
             ),

@@ -39,7 +39,7 @@ class Log:
         """Something a person should look at; the work goes on."""
         self._say("warning", event, fields)
 
-    def error(self, event: str, **fields: object) -> None:
+    def failure(self, event: str, **fields: object) -> None:
         """Something failed; it is tried again, or the process ends."""
         self._say("error", event, fields)
 

@@ -89,4 +89,4 @@ class Controller(Generic[N]):
         elif isinstance(error, NotLeader):
             self._log.warning("held back", key=key, error=error)
         else:
-            self._log.error("failed", key=key, error=error, type=type(error).__name__)
+            self._log.failure("failed", key=key, error=error, type=type(error).__name__)
