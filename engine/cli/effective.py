@@ -31,8 +31,8 @@ SHOWN_CHARACTERS = 60
     "effective",
     cls=Command,
     examples=(
-        "engine effective nvidia --why params",
-        "engine effective nvidia --overlay rules/overlays/examples/slices-per-card.yaml --why params.slicesPerCard -o yaml",
+        "engine effective docs/examples/acme.yaml",
+        "engine effective topology --why sections.topology.rules",
         "engine effective derivation/topology -o json",
     ),
 )
@@ -51,7 +51,7 @@ SHOWN_CHARACTERS = 60
 def command(pack: str, path: str | None, form: str, rules: Rules) -> int:
     """Show a pack as it counts: each value after overlays and libraries, who gave it, and where.
 
-    PACK is a name, with its kind before it where two kinds share one (manufacturer/nvidia), or the path of a pack. A PATH
+    PACK is a name, with its kind before it where two kinds share one (derivation/topology), or the path of a pack. A PATH
     is keys joined by dots (sections.inject.rules.inject-slice.when): rules by their ids, other list items as [0]. LAYER
     is pack, library NAME, overlay NAME (LAYER), or override for a GPUSTACK_ variable of the environment.
     """

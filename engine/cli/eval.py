@@ -34,7 +34,7 @@ from engine.sections.packtests import JOINT, circumstances_of, completed
     examples=(
         "engine eval topology --input docs/examples/topology-input.yaml",
         "engine eval pool --input docs/examples/pool-input.json --explain -o json",
-        "engine eval allocation --maker nvidia --input docs/examples/slice-input.yaml --explain",
+        "engine eval allocation --maker acme --pack docs/examples/acme.yaml --input docs/examples/slice-input.yaml --explain",
     ),
 )
 @click.argument("section")

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from engine.cli.documents import json_text
+from engine.cli.schema_packs import pack_schema
 from engine.lang.codes import Severity
 from engine.lang.model_documents import API_VERSION, MODELS
 from engine.lang.notation import parse_type
@@ -106,7 +107,7 @@ def _output(section: Section) -> Schema:
 
 
 def _pack(kind: str) -> Schema:
-    schema = _tidied(MODELS[kind].model_json_schema(by_alias=True))
+    schema = pack_schema(kind)
     description = str(schema.pop("description", ""))
     schema.pop("title", None)
     return {**_head(f"{kind.lower()}.{VERSION}", f"{kind} of {API_VERSION}", description), **schema}
@@ -155,37 +156,3 @@ def _closed(properties: Schema, *required: str) -> Schema:
 
 def _head(name: str, title: str, description: str) -> Schema:
     return {"$schema": DIALECT, "$id": f"{ID}{name.replace('/', ':')}", "title": title, "description": description}
-
-
-def _tidied(part: Any) -> Any:
-    """Pydantic's schema as files are: nothing is null there, and no pattern ends the way only Python's engine knows."""
-    if isinstance(part, list):
-        return [_tidied(each) for each in part]
-    if not isinstance(part, dict):
-        return part
-    made = {
-        key: _tidied(value)
-        for key, value in part.items()
-        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value in (None, [], {}))
-    }
-    if isinstance(made.get("pattern"), str):
-        made["pattern"] = _portable(made["pattern"])
-    if "patternProperties" in made:
-        made["patternProperties"] = {_portable(key): value for key, value in made["patternProperties"].items()}
-        made["additionalProperties"] = False
-    if isinstance(made.get("description"), str):
-        made["description"] = " ".join(made["description"].split())
-    if "oneOf" in made:  # a value may fit several: pydantic chooses by a function that a schema cannot hold
-        made.pop("discriminator", None)
-        made["anyOf"] = made.pop("oneOf")
-    alternatives = made.get("anyOf")
-    if isinstance(alternatives, list) and {"type": "null"} in alternatives:
-        real = [each for each in alternatives if each != {"type": "null"}]
-        del made["anyOf"]
-        return {**made, **real[0]} if len(real) == 1 else {**made, "anyOf": real}
-    return made
-
-
-def _portable(pattern: str) -> str:
-    """A pattern with the end that every engine knows."""
-    return pattern.removesuffix(r"\z") + "$" if pattern.endswith(r"\z") else pattern

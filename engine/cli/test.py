@@ -43,7 +43,7 @@ class _Tested:
     cls=Command,
     examples=(
         "engine test",
-        "engine test rules/manufacturers/nvidia --coverage",
+        "engine test rules/derive --coverage",
         "engine test rules/derive/topology --mutate",
     ),
 )

@@ -24,7 +24,7 @@ from engine.sections.packlint import lint_packs
     cls=Command,
     examples=(
         "engine validate",
-        "engine validate rules/manufacturers/nvidia --fail-on warning",
+        "engine validate rules/derive docs/examples/acme.yaml --fail-on warning",
         "engine validate rules/derive/topology --format json",
         "engine validate rules/derive/topology --format sarif",
     ),

@@ -16,10 +16,14 @@ from engine.cluster.cache import Cache
 from engine.cluster.caller import retry_after
 from engine.cluster.client import EVERYTHING, PAGE, Client, Selection
 from engine.cluster.decode import WatchEvent
-from engine.cluster.errors import ClusterError, Gone
+from engine.cluster.errors import ClusterError, Gone, ServerFault
 from engine.cluster.objects import Broken
 from engine.cluster.resources import ObjectKey, Resource, T, key_of
 from engine.cluster.retry import Backoff
+
+STARTING_SECONDS: Final = 2.0
+"""A starting kube-apiserver (1.36) answers 503 with Retry-After 5 about a second before it is ready; waiting all of that
+would leave caches behind for longer than they may be. One request in two seconds is no burden. 429 is obeyed in full."""
 
 Handler = Callable[[T | None, T | None], None]
 """Told of a change: (before, after); None before an object is there and after it is gone."""
@@ -72,6 +76,7 @@ class Informer(Generic[T]):
         self._report = report
         self._handlers: list[Handler[T]] = []
         self._version: str | None = None
+        self._was_gone = False
         self._synced = asyncio.Event()
         self._backoff = Backoff(
             client.chance, base_seconds=settings.backoff_base_seconds, cap_seconds=settings.backoff_cap_seconds
@@ -95,17 +100,24 @@ class Informer(Generic[T]):
     async def run(self) -> None:
         """Never returns; cancel it."""
         while True:
-            wanted_seconds: float | None = None
+            asked_seconds: float | None = None
+            least_seconds = 0.0
             try:
                 if self._version is None:
                     await self._list()
                 await self._watch()
             except Gone:
                 self._version = None
+                if not self._was_gone:
+                    self._was_gone = True
+                    continue  # the first time is no trouble: the server restarted, or was away for long
             except ClusterError as error:
                 self._report(Trouble(str(self.resource), "lost touch with the API server", error))
-                wanted_seconds = retry_after(error)
-            await self._client.clock.sleep(self._backoff.next_seconds(wanted_seconds))
+                if isinstance(error, ServerFault):
+                    least_seconds = min(error.retry_after_seconds or 0.0, STARTING_SECONDS)
+                else:
+                    asked_seconds = retry_after(error)
+            await self._client.clock.sleep(max(least_seconds, self._backoff.next_seconds(asked_seconds)))
 
     async def _list(self) -> None:
         self.lists += 1
@@ -167,6 +179,7 @@ class Informer(Generic[T]):
             self._put(event.thing)
         if event.resource_version and event.resource_version != self._version:
             self._version = event.resource_version
+            self._was_gone = False
             self._backoff.reset()
 
     def _put(self, thing: T) -> None:

@@ -6,9 +6,7 @@ Every replica prepares the cluster and keeps its caches; only the leader writes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from engine.chain.node import NodeProgram
 from engine.cluster.client import Client
@@ -28,9 +26,11 @@ from engine.worker.controllers import crd, nodefeature, resourceflavor, settings
 from engine.worker.fleet import Fleet, Touched
 from engine.worker.log import Log
 from engine.worker.loop import Controller, Work
+from engine.worker.noticing import Noticed
 from engine.worker.observing import Informers, Observer
 from engine.worker.options import LEASE, Options
 from engine.worker.prepare import prepare
+from engine.worker.running import until_one_ends
 from engine.worker.settings import SettingsReader, changes
 
 COMPONENT: Final = "gpustack-operator-worker"
@@ -61,6 +61,7 @@ class Worker:
         self.fleet = Fleet(program, self._reader.first().values)
         self._observer = Observer(self.informers, self.fleet, options, self._reader, client.clock)
         self._labelled: dict[str, str] = {}
+        self._noticed = Noticed(log)
         self.features = FeatureController(
             gated,
             self.writer,
@@ -81,14 +82,15 @@ class Worker:
     async def run(self) -> None:
         """Until it is cancelled. Raises: ClusterError: the cluster refuses what is needed, or the lease was lost."""
         await prepare(self._client, self._options, self._reader, self._log)
-        async with AsyncExitStack() as stack:
-            for informer in (*self.informers.all(), *self.features.foreign.informers):
-                await stack.enter_async_context(_beside(informer.run()))
-            if self.elector is None:
-                await self._lead()
-            else:
-                self._log.info("waits for the lease", lease=f"{self._options.namespace}/{LEASE}")
-                await self.elector.run(self._lead)
+        watching = (each.run() for each in (*self.informers.all(), *self.features.foreign.informers))
+        await until_one_ends([*watching, self._work()])
+
+    async def _work(self) -> None:
+        if self.elector is None:
+            await self._lead()
+        else:
+            self._log.info("waits for the lease", lease=f"{self._options.namespace}/{LEASE}")
+            await self.elector.run(self._lead)
 
     async def _lead(self) -> None:
         self._log.info("leads", identity=self._options.identity)
@@ -108,7 +110,7 @@ class Worker:
 
     def _make_controllers(self) -> None:
         seen, at = self._observer, self.informers
-        fleet, common = self.fleet, (self.writer, self._client.clock, self._log)
+        fleet, common = self.fleet, (self.writer, at.known, self._client.clock, self._log)
         signs = (at.secrets, at.nodes, at.features)
         workers = self._options.workers
         self._settings = Controller(
@@ -174,18 +176,19 @@ class Worker:
             name = before.metadata.name
             self._labelled.pop(name, None)
             self._touch(self.fleet.drop(name))
+            self._nodes.add([name])
 
     def _take_feature(self, before: NodeFeature | None, after: NodeFeature | None) -> None:
         self._nodes.add({feature_object(each).target for each in (before, after) if each is not None} - {""})
 
     def _take_flavor(self, before: Owned | None, after: Owned | None) -> None:
         there = [each for each in (before, after) if each is not None]
-        self._flavors.add(each.metadata.name for each in there)
+        self._flavors.notice(each.metadata.name for each in there)
         if after is None:
             self._topologies.add(str(each.spec.get("topologyName", "")) for each in there)
 
     def _take_topology(self, before: Owned | None, after: Owned | None) -> None:
-        self._topologies.add({each.metadata.name for each in (before, after) if each is not None})
+        self._topologies.notice(each.metadata.name for each in (before, after) if each is not None)
         if before is None and after is not None:
             for node in self.fleet.nodes():
                 self._label(node)
@@ -210,6 +213,7 @@ class Worker:
     def _touch(self, touched: Touched) -> None:
         self._flavors.add(touched.flavors)
         self._topologies.add(touched.topologies)
+        self._noticed.tell(self.fleet.conditions())
 
     def _label(self, node: str) -> None:
         """A Node gets its profile once the topology of that profile is there, in the provider's own write."""
@@ -232,14 +236,3 @@ class Worker:
 
     def _provider_stands(self, standing: Standing) -> None:
         self._log.info("features provider", reason=standing.reason, message=standing.message)
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None, None]:
-    """Runs something until the block ends."""
-    task = asyncio.ensure_future(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from engine.chain.book import FlavorBook
 from engine.chain.changes import Condition
+from engine.chain.conditions import Condition as NodeCondition
 from engine.chain.fields import FlavorFields, TopologyFields
 from engine.chain.flavors import FlavorIndex
 from engine.chain.node import NodeProgram
@@ -42,6 +43,7 @@ class Fleet:
         self._nodes: dict[str, SeenNode] = {}
         self._added: dict[str, Added] = {}
         self._untold: set[str] = set()
+        self._troubled: dict[str, tuple[NodeCondition, ...]] = {}
         self._index = FlavorIndex()
         self._book = FlavorBook(program)
         self._topologies = Topologies()
@@ -118,22 +120,24 @@ class Fleet:
         return (*(f"node {name}" for name in sorted(self._untold)), *(f"flavor {name}" for name in flavors))
 
     def conditions(self) -> list[Condition]:
-        """Everything a person should know, sorted."""
+        """Everything a person should know, sorted. Cost: of the Nodes only those with trouble are looked at."""
         told = [
             Condition("Node", name, each.reason, f"section {each.section}: {each.message}")
-            for name, added in self._added.items()
-            for each in added.conditions
+            for name, conditions in self._troubled.items()
+            for each in conditions
         ]
         return sorted([*told, *self._book.conditions(), *self._topologies.conditions()])
 
     def _count(self, name: str, added: Added | None) -> Touched:
         before = self._added.get(name)
         self._untold.discard(name)
+        self._troubled.pop(name, None)
+        if added is not None and added.conditions:
+            self._troubled[name] = added.conditions
         if added is not None and not added.is_told:
             self._untold.add(name)
             if before is not None:
                 # What is not known is not taken for gone.
-                self._added[name] = Added(before.contribution, before.profile, added.conditions)
                 return Touched()
         if added is None:
             self._added.pop(name, None)

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from engine.cluster.actions import Action, EmitEvent, target
+from engine.cluster.actions import Action, Apply, EmitEvent, target
 from engine.cluster.clock import Clock
+from engine.cluster.compare import needs_apply
+from engine.cluster.decode import as_map
 from engine.cluster.errors import Conflict, NotLeader
 from engine.cluster.informer import Informer
 from engine.cluster.queue import QueueSettings, WorkQueue, run_workers
-from engine.cluster.writers import Result, Writer
+from engine.cluster.resources import ObjectKey
+from engine.cluster.writers import Lookup, Result, Writer
 from engine.worker.log import Log
 
 N = TypeVar("N")
@@ -40,10 +43,13 @@ class Work(Generic[N]):
 class Controller(Generic[N]):
     """One controller at work; `add` may be called at any time, and does nothing while this process does not lead."""
 
-    def __init__(self, work: Work[N], writer: Writer, clock: Clock, log: Log, *, workers: int = 1) -> None:
+    def __init__(
+        self, work: Work[N], writer: Writer, lookup: Lookup, clock: Clock, log: Log, *, workers: int = 1
+    ) -> None:
         self.name = work.name
         self._work = work
         self._writer = writer
+        self._lookup = lookup
         self._clock = clock
         self._log = log.bind(controller=work.name)
         self._workers = workers
@@ -54,6 +60,14 @@ class Controller(Generic[N]):
         if self._queue is not None:
             for key in sorted(keys):
                 self._queue.add(key)
+
+    def notice(self, keys: Iterable[str]) -> None:
+        """Objects of these keys are others now: a key is worked on only if a write would come of it.
+
+        The echo of an own write would otherwise open a window, and the next change would wait for its end.
+        """
+        if self._queue is not None:
+            self.add(key for key in set(keys) if self._would_write(key))
 
     async def lead(self) -> None:
         """Works until it is cancelled."""
@@ -81,6 +95,17 @@ class Controller(Generic[N]):
         again = self._work.again(seen)
         if again is not None and self._queue is not None:
             self._queue.add_after(key, again)
+
+    def _would_write(self, key: str) -> bool:
+        seen = self._work.observe(key)
+        return seen is not None and any(self._differs(action) for action in self._work.plan(seen))
+
+    def _differs(self, action: Action) -> bool:
+        if not isinstance(action, Apply):
+            return True
+        metadata = action.body["metadata"]
+        live = self._lookup(action.resource, ObjectKey(metadata.get("namespace", ""), metadata["name"]))
+        return live is None or needs_apply(as_map(live), action.body, action.manager)
 
     def _failed(self, key: str, error: Exception) -> None:
         if isinstance(error, Conflict):

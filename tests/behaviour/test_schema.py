@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from engine.cli.schema_documents import schema_files, schema_text
+from engine.cli.schema_words import WORDS
 from engine.lang.reader import read
 from engine.lang.source import Source
 from engine.lang.tree import plain
@@ -124,3 +125,34 @@ def _parts(value: Any) -> Iterator[dict[str, Any]]:
     elif isinstance(value, list):
         for item in value:
             yield from _parts(item)
+
+
+@pytest.mark.parametrize("kind", ["manufacturer", "derivation", "library", "overlay"])
+def test_every_key_of_a_pack_has_words_for_an_editor(kind: str) -> None:
+    schema = FILES[f"{kind}.v1alpha1.schema.json"]()
+    silent = [
+        f"{name}.{key}"
+        for name, model in [(kind, schema), *schema["$defs"].items()]
+        for key, value in model.get("properties", {}).items()
+        if not value.get("description")
+    ]
+    assert not silent, "write them in engine/cli/schema_words.py"
+
+
+def test_no_words_are_about_a_key_that_is_gone() -> None:
+    known = set()
+    for kind in ("Manufacturer", "Derivation", "Library", "Overlay"):
+        schema = FILES[f"{kind.lower()}.v1alpha1.schema.json"]()
+        for name, model in [(kind, schema), *schema["$defs"].items()]:
+            known |= {f"{owner}.{key}" for key in model.get("properties", {}) for owner in (name, "*")}
+    # A test has all that a case has, and is described there.
+    assert not [key for key in WORDS if key not in known]
+
+
+def test_an_emit_is_checked_by_the_section_it_stands_in() -> None:
+    (document,) = _documents(GOOD.replace("emit: {product:", "emit: {prodct:").encode())
+    assert list(_validator(document).iter_errors(document))
+    (document,) = _documents(GOOD.encode())
+    assert not list(_validator(document).iter_errors(document))
+    section = FILES["manufacturer.v1alpha1.schema.json"]()["$defs"]["ManufacturerSpec"]["properties"]["sections"]
+    assert section["properties"]["inject"]["description"].startswith("The edits of one container")

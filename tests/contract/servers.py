@@ -17,6 +17,7 @@ from engine.cluster.objects import Owned
 from engine.cluster.resources import CRDS, NAMESPACES, Resource
 from engine.cluster.session import connection
 from tests.fakes.apiserver import ApiServer, FakeTransport
+from tests.fakes.faults import Storm
 from tests.fakes.kinds import Kind
 from tests.fakes.kueue import FakeKueue
 from tests.fakes.virtual import VirtualClock, half, run
@@ -147,8 +148,12 @@ class FakeServer:
             async def restart() -> None:
                 server.faults.is_down = True
                 server.restart()
-                await asyncio.sleep(5)
-                server.faults.is_down = False
+                await asyncio.sleep(4)
+                server.store.compact()
+                # As a real one while it starts.
+                server.faults.is_down, server.faults.storm = False, Storm(503, retry_after_seconds=5)
+                await asyncio.sleep(1)
+                server.faults.storm = None
 
             powers = (server.store.compact, restart, server.faults.pause, server.faults.resume)
             async with _bench(client, *powers) as bench:

@@ -129,8 +129,19 @@ async def _workload_has(bench: Bench, name: str, kind: str, status: str = "True"
     return thing
 
 
+async def _asked(bench: Bench, name: str) -> Owned:
+    """The Workload once its checks are asked; real Kueue asks them in a write after the reservation."""
+
+    async def asked() -> Owned | None:
+        thing = await bench.client.get(WORKLOADS, name, bench.namespace)
+        return thing if thing.status.get("admissionChecks") else None
+
+    thing: Owned = await bench.eventually(asked)
+    return thing
+
+
 async def _answer(bench: Bench, name: str, check: str, state: str) -> None:
-    thing = await bench.client.get(WORKLOADS, name, bench.namespace)
+    thing = await _asked(bench, name)
     states = [
         {**each, "state": state, "message": "answered", "lastTransitionTime": "2026-11-29T12:00:00Z"}
         if each["name"] == check
@@ -270,7 +281,8 @@ def test_a_workload_reserves_quota_waits_for_the_check_and_is_admitted(kueue_ser
         await _apply(bench, CLUSTER_QUEUES, _queue(bench, flavor, checks=[check]))
         await _becomes(bench, "True", "Ready")
         await _submit(bench, "w", "6")
-        waiting = await _workload_has(bench, "w", "QuotaReserved")
+        await _workload_has(bench, "w", "QuotaReserved")
+        waiting = await _asked(bench, "w")
         assert waiting.status["admission"]["podSetAssignments"][0]["flavors"] == {RESOURCE: flavor}
         assert [(each["name"], each["state"]) for each in waiting.status["admissionChecks"]] == [(check, "Pending")]
         assert (_condition(waiting, "Admitted") or {"status": "False"})["status"] == "False"

@@ -200,8 +200,19 @@ def _closes(world: World) -> None:
 
 @pytest.mark.parametrize(
     "begin",
-    [_down, _storm(500), _storm(503), _storm(401), _storm(403), _storm(404), _storm(410), _storm(429, 1), _closes],
-    ids=["down", "500", "503", "401", "403", "404", "410", "429", "closes at once"],
+    [
+        _down,
+        _storm(500),
+        _storm(503),
+        _storm(503, 5),
+        _storm(401),
+        _storm(403),
+        _storm(404),
+        _storm(410),
+        _storm(429, 1),
+        _closes,
+    ],
+    ids=["down", "500", "503", "starting", "401", "403", "404", "410", "429", "closes at once"],
 )
 @pytest.mark.parametrize("is_first", [True, False], ids=["from the start", "later"])
 def test_trouble_makes_no_hot_loop_and_ends_within_5_s(begin: Callable[[World], None], is_first: bool) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from engine.worker.log import Log
 from engine.worker.options import Options
 from tests.cluster.machines import Machinery, PlayedNode, machine_facts
 from tests.fakes.apiserver import ApiServer, FakeTransport
-from tests.fakes.virtual import VirtualClock, half
+from tests.fakes.virtual import VirtualClock, half, run
 from tests.unit.features.world import program
 
 NAMESPACE = "gpustack-system"
@@ -48,7 +49,7 @@ A10G = SEVEN[1:3]
 
 
 @cache
-def played(path: str) -> tuple[PlayedNode, ...]:
+def objects(path: str) -> tuple[PlayedNode, ...]:
     machinery = Machinery()
     return tuple(machinery.objects(each) for each in machine_facts([MACHINES / path]))
 
@@ -63,11 +64,11 @@ class Stage:
         self.lines: list[str] = []
         self.workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
 
-    def start(self, name: str = "engine", **options: Any) -> Worker:
-        """A worker begins; `environment` and the like are options."""
+    def start(self, name: str = "engine", *, rules: Any = None, **options: Any) -> Worker:
+        """A worker begins, with the shipped rules or others; `environment` and the like are options."""
         client = Client(FakeTransport(self.server, name), clock=self.clock, chance=half)
         given = Options(identity=name, **{"is_elected": False, **options})
-        worker = Worker(client, program(), given, Log(self.lines.append, clock=self.clock))
+        worker = Worker(client, rules or program(), given, Log(self.lines.append, clock=self.clock))
         self.workers[name] = worker, asyncio.create_task(worker.run())
         return worker
 
@@ -84,7 +85,7 @@ class Stage:
 
     async def play(self, path: str = "walkthrough") -> None:
         """Machines come up."""
-        for each in played(path):
+        for each in objects(path):
             made = await self.admin.create(NODES, each.node, manager="kubelet")
             owner = [{"apiVersion": "v1", "kind": "Node", "name": each.name, "uid": made.metadata.uid}]
             for feature in each.features:
@@ -129,3 +130,18 @@ class Stage:
 
     def crds(self) -> set[str]:
         return {name for _, name in self.server.store.objects.get(str(CRDS), {})}
+
+
+def played(test: Callable[[Stage], Awaitable[None]], **options: object) -> Stage:
+    """A worker over the walkthrough's machines, at rest when `test` begins."""
+
+    async def main() -> Stage:
+        stage = Stage()
+        stage.start(**options)
+        await stage.play()
+        await stage.wait()
+        await test(stage)
+        await stage.end()
+        return stage
+
+    return run(main())
