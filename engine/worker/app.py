@@ -23,7 +23,8 @@ from engine.features.objects import NodeFeature, feature_object
 from engine.features.rules import HostRules
 from engine.worker.asking import seen_node
 from engine.worker.controllers import crd, nodefeature, resourceflavor, settings, topology
-from engine.worker.fleet import Fleet, Touched
+from engine.worker.fleet import Fleet
+from engine.worker.gathering import Gathering
 from engine.worker.log import Log
 from engine.worker.loop import Controller, Work
 from engine.worker.noticing import Noticed
@@ -37,7 +38,9 @@ COMPONENT: Final = "gpustack-operator-worker"
 FLAVOR_WINDOW_SECONDS: Final = 3.0
 NODE_WINDOW_SECONDS: Final = 0.2
 TOPOLOGY_WINDOW_SECONDS: Final = 1.0
-"""A first change goes out at once, later ones of the key at the end of its window. Source: design §4, specification 20 §12."""
+FLEET_WINDOW_SECONDS: Final = 0.25
+"""A first change goes out at once, later ones of the key at the end of its window. Source: design §4, specification 20 §12;
+the last is chosen: a cold start of 1,000 Nodes asks each flavor's rules some 40 times and not 1,000."""
 
 
 class Worker:
@@ -62,6 +65,7 @@ class Worker:
         self._observer = Observer(self.informers, self.fleet, options, self._reader, client.clock)
         self._labelled: dict[str, str] = {}
         self._noticed = Noticed(log)
+        self._gathering = Gathering(self._touch, FLEET_WINDOW_SECONDS)
         self.features = FeatureController(
             gated,
             self.writer,
@@ -169,13 +173,15 @@ class Worker:
             seen = seen_node(after)
             if self.fleet.node(seen.name) == seen:
                 return
-            self._touch(self.fleet.put(seen))
+            self.fleet.put(seen)
+            self._gathering.soon()
             self._label(seen.name)
             self._nodes.add([seen.name])
         elif before is not None:
             name = before.metadata.name
             self._labelled.pop(name, None)
-            self._touch(self.fleet.drop(name))
+            self.fleet.drop(name)
+            self._gathering.soon()
             self._nodes.add([name])
 
     def _take_feature(self, before: NodeFeature | None, after: NodeFeature | None) -> None:
@@ -207,10 +213,12 @@ class Worker:
         if changed:
             self._log.info("settings changed", **changed)
             self.features.set_policy(self._policy())
-            self._touch(self.fleet.turn(new.values))
+            self.fleet.turn(new.values)
+            self._gathering.soon()
             self._nodes.add(self.fleet.nodes())
 
-    def _touch(self, touched: Touched) -> None:
+    def _touch(self) -> None:
+        touched = self.fleet.take()
         self._flavors.add(touched.flavors)
         self._topologies.add(touched.topologies)
         self._noticed.tell(self.fleet.conditions())

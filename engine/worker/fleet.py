@@ -6,14 +6,14 @@ is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.chain.book import FlavorBook
 from engine.chain.changes import Condition
 from engine.chain.conditions import Condition as NodeCondition
-from engine.chain.fields import FlavorFields, TopologyFields
+from engine.chain.fields import FlavorFields, FlavorKey, TopologyFields
 from engine.chain.flavors import FlavorIndex
 from engine.chain.node import NodeProgram
 from engine.chain.topologies import Topologies
@@ -28,9 +28,6 @@ class Touched:
 
     flavors: frozenset[str] = _NONE
     topologies: frozenset[str] = _NONE
-
-    def __or__(self, other: Touched) -> Touched:
-        return Touched(self.flavors | other.flavors, self.topologies | other.topologies)
 
 
 class Fleet:
@@ -47,6 +44,9 @@ class Fleet:
         self._index = FlavorIndex()
         self._book = FlavorBook(program)
         self._topologies = Topologies()
+        self._dirty: set[FlavorKey] = set()
+        self._topologies_touched: set[str] = set()
+        self._asks_again = False
 
     def nodes(self) -> list[str]:
         """All Nodes by name."""
@@ -56,33 +56,41 @@ class Fleet:
         """A Node."""
         return self._nodes.get(name)
 
-    def put(self, node: SeenNode) -> Touched:
+    def put(self, node: SeenNode) -> None:
         """A Node is there, or has changed."""
-        if self._nodes.get(node.name) == node:
-            return Touched()
-        self._nodes[node.name] = node
-        return self._count(node.name, self.asker.added(node))
+        if self._nodes.get(node.name) != node:
+            self._nodes[node.name] = node
+            self._count(node.name, self.asker.added(node))
 
-    def drop(self, name: str) -> Touched:
+    def drop(self, name: str) -> None:
         """A Node is gone."""
         self._nodes.pop(name, None)
-        return self._count(name, None)
+        self._count(name, None)
 
-    def turn(self, settings: Mapping[str, Any]) -> Touched:
+    def turn(self, settings: Mapping[str, Any]) -> None:
         """The settings are others now: everything is asked again."""
         self._settings = settings
         self.asker = NodeAsker(self._program, settings)
         self._book.forget_answers()
-        touched = Touched()
         for name in self.nodes():
-            touched |= self._count(name, self.asker.added(self._nodes[name]))
+            self._count(name, self.asker.added(self._nodes[name]))
+        self._dirty |= self._index.groups.keys()
+        self._asks_again = True
+
+    def take(self) -> Touched:
+        """What may differ since the last time.
+
+        Cost: a flavor whose Nodes changed asks its rules once, however many they were; so take after several changes.
+        """
         flavors: set[str] = set()
-        for key in sorted(self._index.groups):
-            flavors |= self._book.put(key, self._index.input(key), settings, ask_again=True)
-        return touched | Touched(frozenset(flavors))
+        for key in sorted(self._dirty):
+            flavors |= self._book.put(key, self._index.input(key), self._settings, ask_again=self._asks_again)
+        touched = Touched(frozenset(flavors), frozenset(self._topologies_touched))
+        self._dirty, self._topologies_touched, self._asks_again = set(), set(), False
+        return touched
 
     def flavor(self, name: str) -> FlavorFields | None:
-        """The flavor of that name; None when no Node is for it."""
+        """The flavor of that name, as of the last `take`; None when no Node is for it."""
         entry = self._book.entry(name)
         return entry.fields if entry else None
 
@@ -128,7 +136,7 @@ class Fleet:
         ]
         return sorted([*told, *self._book.conditions(), *self._topologies.conditions()])
 
-    def _count(self, name: str, added: Added | None) -> Touched:
+    def _count(self, name: str, added: Added | None) -> None:
         before = self._added.get(name)
         self._untold.discard(name)
         self._troubled.pop(name, None)
@@ -138,23 +146,13 @@ class Fleet:
             self._untold.add(name)
             if before is not None:
                 # What is not known is not taken for gone.
-                return Touched()
+                return
         if added is None:
             self._added.pop(name, None)
         else:
             self._added[name] = added
-        topologies: set[str] = set()
-        keys = set()
-        if added is not None:
-            topologies |= self._topologies.count(added.profile, 1)
-            keys |= self._index.add(added.contribution)
+            self._topologies_touched |= self._topologies.count(added.profile, 1)
+            self._dirty |= self._index.add(added.contribution)
         if before is not None:
-            topologies |= self._topologies.count(before.profile, -1)
-            keys |= self._index.remove(before.contribution)
-        return Touched(self._ask(keys), frozenset(topologies))
-
-    def _ask(self, keys: Iterable[Any]) -> frozenset[str]:
-        names: set[str] = set()
-        for key in sorted(keys):
-            names |= self._book.put(key, self._index.input(key), self._settings, ask_again=False)
-        return frozenset(names)
+            self._topologies_touched |= self._topologies.count(before.profile, -1)
+            self._dirty |= self._index.remove(before.contribution)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.cli import packs
-from tests.behaviour.linking import linked_once
+from tests.behaviour.linking import linked_once, read_once
 from tests.behaviour.running import TOP
 
 
@@ -15,3 +15,4 @@ def _at_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENGINE_DEBUG", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(packs, "link", linked_once)
+    monkeypatch.setattr("engine.lang.packs.read", read_once)

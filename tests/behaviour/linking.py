@@ -1,4 +1,4 @@
-"""Linking once a test process: packs that are equal byte for byte link to equal programs.
+"""Reading and linking once a test process: packs that are equal byte for byte link to equal programs.
 
 Linking is the greater part of most commands. Findings are each command's own, since those are added to. A pack made by a test
 is linked beside the shipped derivations and libraries; the nine makers beside it would cost most of the time and say nothing
@@ -9,14 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.linking import Linked, link
 from engine.lang.packs import PackFiles
+from engine.lang.reader import Document, read
+from engine.lang.source import Source
 from tests.behaviour.running import TOP
 
 _linked: dict[Any, Linked] = {}
+
+
+@cache
+def _read(source: Source) -> tuple[list[Document], Diagnostics]:
+    return read(source)
+
+
+def read_once(source: Source) -> tuple[list[Document], Diagnostics]:
+    """What `read` gives: trees never change, findings are the caller's own."""
+    documents, found = _read(source)
+    return list(documents), Diagnostics(found)
 
 
 def linked_once(files: Iterable[PackFiles], catalogue: Any, **options: Any) -> Linked:

@@ -90,3 +90,47 @@ def test_an_unknown_maker_is_met_with_the_nearest() -> None:
     result = run("eval", "model", "--maker", "nvdia", "--input", "-", stdin="{}")
     assert result.exit_code == 2
     assert "did you mean nvidia?" in result.stderr
+
+
+ACME = ("--maker", "acme", "--pack", "docs/examples/acme.yaml", "--explain", "-o", "json")
+
+
+def test_every_edit_of_an_allocation_has_its_rule_its_place_and_what_it_read() -> None:
+    made = json.loads(run("eval", "allocation", "--input", "docs/examples/slice-input.yaml", *ACME).stdout)
+    by_field = {each["field"]: each for each in made["explained"]}
+    assert set(by_field) == {"env.ACME_VISIBLE", "env.ACME_LIMIT_MIB"}
+    limit = by_field["env.ACME_LIMIT_MIB"]
+    assert limit["value"] == "6141"
+    [rule] = limit["rules"]
+    assert rule["id"] == "inject-limit"
+    assert rule["at"].startswith("docs/examples/acme.yaml:")
+    assert rule["reads"]["alloc.grant"] == "slice"
+
+
+def test_a_refusal_has_its_rule_its_place_and_what_it_read() -> None:
+    given = "alloc: {mode: sliced, slice: {coresPercent: 5}, cards: [{uuid: A, sliceMib: 1}, {uuid: B, sliceMib: 1}]}\n"
+    made = json.loads(run("eval", "allocation", "--input", "-", *ACME, stdin=given).stdout)
+    [found] = made["explained"]
+    assert (found["field"], found["section"]) == ("refuse", "guards")
+    assert found["value"] == made["refused"] == "a slice is of one card, not of 2"
+    assert found["rules"][0]["id"] == "guard-one-card"
+    assert found["rules"][0]["reads"]["alloc.grant"] == "slice"
+
+
+def test_a_list_that_rules_share_is_explained_item_by_item() -> None:
+    given = "alloc: {mode: exclusive, cards: [{uuid: A, slots: {minor: 3}}]}\n"
+    made = json.loads(
+        run("eval", "allocation", "--maker", "ascend", "--input", "-", "--explain", "-o", "json", stdin=given).stdout
+    )
+    for each in made.get("explained", ()):
+        assert each["rules"][0]["id"] in made["fired"]
+        assert each["rules"][0]["at"].partition(":")[0].endswith(".yaml")
+
+
+def test_what_code_refuses_is_explained_by_code() -> None:
+    made = json.loads(
+        run("eval", "allocation", "--input", "-", *ACME, stdin="alloc: {mode: shared, cards: []}\n").stdout
+    )
+    [found] = made["explained"]
+    assert found["module"] == "engine/sections/allocation.py"
+    assert "rules" not in found

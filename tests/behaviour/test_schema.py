@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from engine.lang.tree import plain
 from tests.behaviour.packs import GOOD
 from tests.behaviour.running import TOP, run
 
-FILES = schema_files()
+FILES = {file: cache(make) for file, make in schema_files().items()}
 
 
 @pytest.mark.parametrize("file", FILES)

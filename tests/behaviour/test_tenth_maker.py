@@ -84,11 +84,10 @@ spec:
 KEY = "acceleratable.feature.gpustack.ai/fabrikam-w9"
 
 
-@pytest.fixture
-def rules(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The shipped packs and one file beside them."""
-    folder = tmp_path / "rules"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("rules")
     for part in ("derive", "library", "manufacturers"):
         (folder / part).symlink_to(TOP / "rules" / part)
     write(folder, PACK, "fabrikam.yaml")
