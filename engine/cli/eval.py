@@ -19,7 +19,7 @@ from engine.errors import InputError, UsageError
 from engine.explain.reads import read_value
 from engine.lang import ir
 from engine.lang.diagnostics import nearest
-from engine.lang.evaluate import OutcomeKind
+from engine.lang.outcome import OutcomeKind
 from engine.lang.packtest_coverage import Recorder
 from engine.lang.packtest_inputs import filled_settings, input_faults, pack_types
 from engine.lang.program import LinkedPack, Program

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.lang.evaluate import Outcome
 from engine.lang.observe import Observer
+from engine.lang.outcome import Outcome
 from engine.lang.program import Program
 
 

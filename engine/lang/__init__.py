@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from engine.lang.diagnostics import Diagnostic, Diagnostics, Severity
-    from engine.lang.evaluate import Outcome, OutcomeKind
     from engine.lang.linking import Linked, link
     from engine.lang.memo import Memo
+    from engine.lang.outcome import Outcome, OutcomeKind
     from engine.lang.packs import PackFiles
     from engine.lang.packtest import run_tests
     from engine.lang.parser import parse
@@ -29,8 +29,8 @@ _HOMES: Final = {
     "Linked": "linking",
     "LinkedPack": "program",
     "Memo": "memo",
-    "Outcome": "evaluate",
-    "OutcomeKind": "evaluate",
+    "Outcome": "outcome",
+    "OutcomeKind": "outcome",
     "Owner": "section",
     "PackFiles": "packs",
     "Place": "source",

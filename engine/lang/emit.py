@@ -1,4 +1,4 @@
-"""Building what a rule emits, and putting the outputs of several rules together.
+"""Building what a rule emits.
 
 Templates are filled, keys computed, nulls refused or left out (`key?:`). What a section's fields mean is not known here.
 """
@@ -128,55 +128,6 @@ class Builder:
             return made
 
         return build
-
-
-def merge_into(target: dict[str, Any], output: Mapping[str, Any], section: str, outputs: list[tuple[str, Any]]) -> None:
-    """Put one rule's output into a merged object: maps merge at every depth, lists append, a scalar comes once only."""
-    _merge(target, output, (), section, outputs)
-
-
-def _merge(
-    target: dict[str, Any],
-    output: Mapping[str, Any],
-    path: tuple[str, ...],
-    section: str,
-    outputs: list[tuple[str, Any]],
-) -> None:
-    for key, value in output.items():
-        if key not in target:
-            target[key] = _copied(value)
-            continue
-        held = target[key]
-        if isinstance(held, dict) and isinstance(value, dict):
-            _merge(held, value, (*path, key), section, outputs)
-        elif isinstance(held, list) and isinstance(value, list):
-            held.extend(value)
-        else:
-            where = (*path, key)
-            first, second = _emitters(where, outputs)
-            raise EvaluationError(
-                f"`{'.'.join(where)}` comes from {first} and from {second}",
-                where=section,
-                remedy="a scalar may come from one rule only",
-            )
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return list(value) if isinstance(value, list) else value
-
-
-def _emitters(path: tuple[str, ...], outputs: list[tuple[str, Any]]) -> tuple[str, str]:
-    """The first two rules that emitted a path (the same one twice when its items clash)."""
-    found: list[str] = []
-    for rule_id, output in outputs:
-        value: Any = output
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if value is not None:
-            found.append(rule_id)
-    return found[0], found[1] if len(found) > 1 else found[0]
 
 
 def _as_text(value: Any) -> Any:

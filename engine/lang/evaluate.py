@@ -1,51 +1,32 @@
 """Evaluation: a compiled section and its input in, an outcome out.
 
-Three outcomes and no fourth: a value, nothing, or "could not tell" with the reason. Knows how rules fire and how their
-outputs combine; what a section is about it does not know. Never raises for bad input: an error is an outcome.
+Three outcomes and no fourth: a value, nothing, or "could not tell" with the reason. Knows how rules fire (how outputs
+combine is `combine`'s); what a section is about it does not know. Never raises for bad input: an error is an outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from engine.errors import EvaluationError
 from engine.lang import ir
+from engine.lang.combine import combine
 from engine.lang.compile import compile_node
-from engine.lang.emit import Build, Builder, merge_into
+from engine.lang.emit import Build, Builder
 from engine.lang.functions import FUNCTIONS
-from engine.lang.limits import MAX_LIST_ITEMS, MAX_OUTPUT_KEYS
+from engine.lang.limits import MAX_LIST_ITEMS
 from engine.lang.observe import Observer
+from engine.lang.outcome import Outcome, OutcomeKind
 from engine.lang.section import Combine
 
 Scope = dict[str, Any]
 Closure = Callable[[Any], Any]
 LateMessage = Callable[[Scope], str]
+__all__ = ["LateOutput", "Outcome", "OutcomeKind", "SectionEvaluator"]
+
 MESSAGE_FALLBACK: Final = "refused by rule {rule}; its message could not be written: {why}"
-
-
-class OutcomeKind(StrEnum):
-    """What an evaluation came to."""
-
-    VALUE = "value"
-    NOTHING = "nothing"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a section answered.
-
-    Shape: `value` is an object (`first`, `merge`, `sum`) or a list (`list`), None unless `kind` is value. `fired` are rule
-    ids in firing order; for a `list` section one id an item. `reason` says why it could not tell.
-    """
-
-    kind: OutcomeKind
-    value: Any = None
-    fired: tuple[str, ...] = ()
-    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -70,7 +51,6 @@ class SectionEvaluator:
         self._compile_lets(section.lets, names)
         self._rules = tuple(self._compile(rule, names) for rule in section.rules)
         self._by_id = {rule.id: rule for rule in _walk(self._rules)}
-        self._filler = section.filler
 
     # building
 
@@ -113,11 +93,11 @@ class SectionEvaluator:
                 if section.combine is Combine.FIRST:
                     break
                 if len(outputs) > MAX_LIST_ITEMS:
-                    raise EvaluationError(f"more than {MAX_LIST_ITEMS} outputs", where=section.name)
-            return self._combine(outputs)
+                    return _too_many(section.name, outputs)
+            return combine(section, outputs)
         except EvaluationError as error:
             fired = tuple(rule_id for rule_id, _ in outputs)
-            if isinstance(error, _SaysUnknown):
+            if isinstance(error, _SaysUnknownError):
                 fired = (*fired, error.rule_id)
             return Outcome(OutcomeKind.UNKNOWN, fired=fired, reason=str(error))
 
@@ -154,28 +134,34 @@ class SectionEvaluator:
             yield from self._fire_item(rule, child, observer)
 
     def _fire_item(self, rule: _Rule, scope: Scope, observer: Observer | None) -> Iterator[tuple[str, Any]]:
-        matched = True if rule.when is None else self._guarded(rule, rule.when, scope)
+        if not self._matches(rule, scope):
+            if observer is not None:
+                for leaf in _leaf_ids(rule):
+                    observer.rule_silent(self.section.name, leaf)
+        elif rule.rules:
+            inner = scope.copy() if rule.over is None else scope
+            for child in rule.rules:
+                yield from self._fire_rule(child, inner, observer)
+        else:
+            yield rule.id, self._output(rule, scope.copy(), observer)
+
+    def _matches(self, rule: _Rule, scope: Scope) -> bool:
+        if rule.when is None:
+            return True
+        matched = self._guarded(rule, rule.when, scope)
         if matched is not True and matched is not False:
             raise EvaluationError(
                 "`when` is neither true nor false",
                 where=f"{self.section.name}/{rule.id or 'group'}",
                 why=f"it is {matched!r}",
             )
-        if not matched:
-            if observer is not None:
-                for leaf in _leaf_ids(rule):
-                    observer.rule_silent(self.section.name, leaf)
-            return
-        if rule.rules:
-            inner = scope.copy() if rule.over is None else scope
-            for child in rule.rules:
-                yield from self._fire_rule(child, inner, observer)
-            return
-        scope = scope.copy()
+        return matched
+
+    def _output(self, rule: _Rule, scope: Scope, observer: Observer | None) -> Any:
         if observer is not None:
             observer.rule_fired(self.section.name, rule.id)
         if rule.unknown is not None:
-            raise _SaysUnknown(str(rule.unknown(scope, observer)), self.section.name, rule.id)
+            raise _SaysUnknownError(str(rule.unknown(scope, observer)), self.section.name, rule.id)
         assert rule.build is not None
         output = rule.build(scope, observer)
         if self.section.has_message and not self.section.message_late:
@@ -183,7 +169,7 @@ class SectionEvaluator:
             output["message"] = self._message(rule, build, scope) if build is not None else ""
         elif self.section.message_late and isinstance(output, dict):
             output = LateOutput(output, scope)
-        yield rule.id, output
+        return output
 
     def _guarded(self, rule: _Rule, closure: Closure, scope: Scope) -> Any:
         try:
@@ -199,44 +185,6 @@ class SectionEvaluator:
         except EvaluationError as error:
             return MESSAGE_FALLBACK.format(rule=f"{self.section.name}/{rule.id}", why=error.what)
 
-    # combining
-
-    def _combine(self, outputs: list[tuple[str, Any]]) -> Outcome:
-        section = self.section
-        fired = tuple(rule_id for rule_id, _ in outputs)
-        if section.combine is Combine.LIST:
-            values = [self._filled(output) for _, output in outputs]
-            return Outcome(OutcomeKind.VALUE, values, fired)
-        if not outputs:
-            if section.must:
-                return Outcome(OutcomeKind.UNKNOWN, reason=f"{section.name}: no rule fired, and one has to")
-            return Outcome(OutcomeKind.NOTHING)
-        if section.combine is Combine.FIRST:
-            value = outputs[0][1]
-        elif section.combine is Combine.SUM:
-            value = _sum(section.name, outputs)
-        else:
-            value = {}
-            for _, output in outputs:
-                merge_into(value, output, section.name, outputs)
-        if section.must:
-            self._require(value)
-        if len(value) > MAX_OUTPUT_KEYS:
-            raise EvaluationError(f"more than {MAX_OUTPUT_KEYS} keys", where=section.name)
-        return Outcome(OutcomeKind.VALUE, self._filled(value), fired)
-
-    def _require(self, value: Mapping[str, Any]) -> None:
-        missing: list[str] = []
-        for alternative in self.section.required:
-            missing = [name for name in alternative if name not in value]
-            if not missing:
-                return
-        if missing:
-            raise EvaluationError(f"no rule gave {', '.join(missing)}", where=self.section.name)
-
-    def _filled(self, value: Any) -> Any:
-        return value if self._filler is None else fill_defaults(value, self._filler)
-
 
 class LateOutput(dict[str, Any]):
     """An output whose message is written later: keeps the scope (lets, forEach item) the rule fired in."""
@@ -248,27 +196,7 @@ class LateOutput(dict[str, Any]):
         self.scope = scope
 
 
-def fill_defaults(value: Any, filler: ir.Filler) -> Any:
-    """A value with the defaults of its shape filled in: the outermost object in place, what lies deeper as copies."""
-    if isinstance(value, dict):
-        for name, default in filler.defaults:
-            if name not in value:
-                value[name] = default.copy() if isinstance(default, list | dict) else default
-        for name, member in filler.members:
-            if name in value:
-                value[name] = _deeper(value[name], member)
-    elif isinstance(value, list) and filler.element is not None:
-        return _deeper(value, filler)
-    return value
-
-
-def _deeper(value: Any, filler: ir.Filler) -> Any:
-    if isinstance(value, list) and filler.element is not None:
-        return [_deeper(item, filler.element) for item in value]
-    return fill_defaults(dict(value), filler) if isinstance(value, dict) else value
-
-
-class _SaysUnknown(EvaluationError):
+class _SaysUnknownError(EvaluationError):
     """A rule fired, and what it says is that it cannot tell."""
 
     def __init__(self, text: str, section: str, rule_id: str) -> None:
@@ -299,11 +227,6 @@ def _leaf_ids(rule: _Rule) -> tuple[str, ...]:
     return tuple(leaf.id for leaf in _walk((rule,)))
 
 
-def _sum(section: str, outputs: list[tuple[str, Any]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for rule_id, output in outputs:
-        for key, value in output.items():
-            if value.__class__ is not int:
-                raise EvaluationError(f"`{key}` is no integer", where=f"{section}/{rule_id}", why=f"it is {value!r}")
-            total[key] = total.get(key, 0) + value
-    return total
+def _too_many(section: str, outputs: list[tuple[str, Any]]) -> Outcome:
+    fired = tuple(rule_id for rule_id, _ in outputs)
+    return Outcome(OutcomeKind.UNKNOWN, fired=fired, reason=f"{section}: more than {MAX_LIST_ITEMS} outputs")

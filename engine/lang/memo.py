@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.lang.evaluate import Outcome
+from engine.lang.outcome import Outcome
 from engine.lang.program import Program
 from engine.lang.readset import PRESENCE
 

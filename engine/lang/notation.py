@@ -62,13 +62,11 @@ class _Notation:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self, wanted: str = "") -> str:
-        token = self.peek()
-        if not token or (wanted and token != wanted):
-            raise ContractError(
-                f"type notation: expected {wanted or 'more'}, got {token or 'the end'} in {self.text!r}"
-            )
+        word = self.peek()
+        if not word or (wanted and word != wanted):
+            raise ContractError(f"type notation: expected {wanted or 'more'}, got {word or 'the end'} in {self.text!r}")
         self.at += 1
-        return token
+        return word
 
     def finish(self) -> None:
         if self.peek():
@@ -85,28 +83,28 @@ class _Notation:
         return made
 
     def base(self) -> Type:
-        token = self.take()
-        if token == "{":
+        word = self.take()
+        if word == "{":
             return self.object()
-        if token == "@":
+        if word == "@":
             name = self.take()
             if name not in self.named:
                 return ANY
             return self.named[name]
-        if token == "map":
+        if word == "map":
             self.take("<")
             element = self.type()
             self.take(">")
             return map_of(element)
-        if token.startswith("'"):
-            choices = [token[1:-1]]
+        if word.startswith("'"):
+            choices = [word[1:-1]]
             while self.peek() == "|":
                 self.take()
                 choices.append(self.take()[1:-1])
             return Type(Kind.STR, choices=tuple(choices))
-        if token not in _SIMPLE:
-            raise ContractError(f"type notation: unknown type {token!r} in {self.text!r}")
-        return _SIMPLE[token]
+        if word not in _SIMPLE:
+            raise ContractError(f"type notation: unknown type {word!r} in {self.text!r}")
+        return _SIMPLE[word]
 
     def object(self) -> Type:
         members: list[tuple[str, Member]] = []
@@ -129,8 +127,8 @@ class _Notation:
         return Type(Kind.OBJECT, members=tuple(members))
 
     def default(self) -> Any:
-        token = self.take()
-        if token == "[":
+        word = self.take()
+        if word == "[":
             items = []
             while self.peek() != "]":
                 items.append(self.default())
@@ -138,7 +136,7 @@ class _Notation:
                     self.take()
             self.take("]")
             return items
-        if token == "{":
+        if word == "{":
             self.take("}")
             return {}
-        return token[1:-1] if token.startswith("'") else json.loads(token)
+        return word[1:-1] if word.startswith("'") else json.loads(word)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.lang.evaluate import Outcome, OutcomeKind
+from engine.lang.outcome import Outcome, OutcomeKind
 from engine.lang.packtest_cases import Case
 from engine.lang.packtest_compare import Difference, differences, has_path, projected, shown, with_defaults
 from engine.lang.section import Combine, Section

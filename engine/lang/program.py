@@ -204,7 +204,7 @@ class Program:
             written, packs = str(data["vocabulary"]), list(data["packs"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError("this is no compiled program", why=str(error), remedy="compile the packs again") from error
-        if vocabulary is not None and written.split(".")[0] != vocabulary.split(".")[0]:
+        if vocabulary is not None and written.split(".", maxsplit=1)[0] != vocabulary.split(".")[0]:
             raise InputError(
                 f"the program speaks vocabulary {written}",
                 why=f"this engine speaks {vocabulary}",

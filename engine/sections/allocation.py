@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from engine.lang.evaluate import Outcome, OutcomeKind
 from engine.lang.observe import Observer
+from engine.lang.outcome import Outcome, OutcomeKind
 from engine.sections.allocation_outcome import (
     AllocationOutcome,
     Called,

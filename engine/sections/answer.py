@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from engine.lang.evaluate import Outcome, OutcomeKind
+from engine.lang.outcome import Outcome, OutcomeKind
 
 T = TypeVar("T")
 

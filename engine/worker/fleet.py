@@ -45,6 +45,7 @@ class Fleet:
         self._book = FlavorBook(program)
         self._topologies = Topologies()
         self._dirty: set[FlavorKey] = set()
+        self._flavors_touched: set[str] = set()
         self._topologies_touched: set[str] = set()
         self._asks_again = False
 
@@ -82,20 +83,20 @@ class Fleet:
 
         Cost: a flavor whose Nodes changed asks its rules once, however many they were; so take after several changes.
         """
-        flavors: set[str] = set()
-        for key in sorted(self._dirty):
-            flavors |= self._book.put(key, self._index.input(key), self._settings, ask_again=self._asks_again)
-        touched = Touched(frozenset(flavors), frozenset(self._topologies_touched))
-        self._dirty, self._topologies_touched, self._asks_again = set(), set(), False
+        self._settle()
+        touched = Touched(frozenset(self._flavors_touched), frozenset(self._topologies_touched))
+        self._flavors_touched, self._topologies_touched = set(), set()
         return touched
 
     def flavor(self, name: str) -> FlavorFields | None:
-        """The flavor of that name, as of the last `take`; None when no Node is for it."""
+        """The flavor of that name; None when no Node is for it."""
+        self._settle()
         entry = self._book.entry(name)
         return entry.fields if entry else None
 
     def flavor_names(self) -> set[str]:
         """All flavors that Nodes come to."""
+        self._settle()
         return {name for key in self._index.groups if (name := self._book.name(key))}
 
     def topology(self, name: str) -> TopologyFields | None:
@@ -124,11 +125,13 @@ class Fleet:
 
     def untold(self) -> tuple[str, ...]:
         """What rules could not tell, so that nothing may be taken for absent. Shape: Nodes, then flavors, as texts."""
+        self._settle()
         flavors = (each.name for each in self._book.conditions() if each.reason == "CouldNotTell")
         return (*(f"node {name}" for name in sorted(self._untold)), *(f"flavor {name}" for name in flavors))
 
     def conditions(self) -> list[Condition]:
         """Everything a person should know, sorted. Cost: of the Nodes only those with trouble are looked at."""
+        self._settle()
         told = [
             Condition("Node", name, each.reason, f"section {each.section}: {each.message}")
             for name, conditions in self._troubled.items()
@@ -156,3 +159,10 @@ class Fleet:
         if before is not None:
             self._topologies_touched |= self._topologies.count(before.profile, -1)
             self._dirty |= self._index.remove(before.contribution)
+
+    def _settle(self) -> None:
+        """Asks the rules of every flavor whose Nodes changed."""
+        for key in sorted(self._dirty):
+            names = self._book.put(key, self._index.input(key), self._settings, ask_again=self._asks_again)
+            self._flavors_touched |= names
+        self._dirty, self._asks_again = set(), False

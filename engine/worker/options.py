@@ -27,7 +27,7 @@ class Options:
     is_elected: bool = True
     trusted_namespaces: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    workers: int = 4
+    workers: int = 16
     prepare_seconds: float = 300.0
     served_seconds: float = 60.0
     mark_after_seconds: float = 2.0

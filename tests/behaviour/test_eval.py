@@ -117,14 +117,23 @@ def test_a_refusal_has_its_rule_its_place_and_what_it_read() -> None:
     assert found["rules"][0]["reads"]["alloc.grant"] == "slice"
 
 
-def test_a_list_that_rules_share_is_explained_item_by_item() -> None:
-    given = "alloc: {mode: exclusive, cards: [{uuid: A, slots: {minor: 3}}]}\n"
-    made = json.loads(
-        run("eval", "allocation", "--maker", "ascend", "--input", "-", "--explain", "-o", "json", stdin=given).stdout
+def test_a_list_that_rules_share_is_explained_item_by_item(tmp_path: Path) -> None:
+    rules = (
+        "    inject:\n"
+        "      - {id: inject-ctl, emit: {deviceNodes: [{path: /dev/ctl}]}}\n"
+        "      - id: inject-card\n        forEach: {in: alloc.cards, as: card}\n"
+        '        emit: {deviceNodes: [{path: "/dev/card$(card.index)"}]}\n'
     )
-    for each in made.get("explained", ()):
-        assert each["rules"][0]["id"] in made["fired"]
-        assert each["rules"][0]["at"].partition(":")[0].endswith(".yaml")
+    pack = write(tmp_path, GOOD.replace("  tests:\n", f"{rules}  tests:\n"))
+    given = "alloc: {mode: exclusive, cards: [{uuid: A}, {uuid: B}]}\n"
+    options = ("--maker", "acme", "--pack", pack, "--explain", "-o", "json")
+    made = json.loads(run("eval", "allocation", "--input", "-", *options, stdin=given).stdout)
+    found = {each["field"]: (each["value"]["path"], each["rules"][0]["id"]) for each in made["explained"]}
+    assert found == {
+        "deviceNodes[0]": ("/dev/ctl", "inject-ctl"),
+        "deviceNodes[1]": ("/dev/card0", "inject-card"),
+        "deviceNodes[2]": ("/dev/card1", "inject-card"),
+    }
 
 
 def test_what_code_refuses_is_explained_by_code() -> None:

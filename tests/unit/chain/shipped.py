@@ -13,8 +13,8 @@ from typing import Any
 from engine.chain.changes import NodeSet
 from engine.domain.facts import CardFacts, CpuFacts, LibraryFacts, NodeFacts
 from engine.domain.units import DriverIndex, Mib
-from engine.lang.evaluate import Outcome, OutcomeKind
 from engine.lang.linking import link
+from engine.lang.outcome import Outcome, OutcomeKind
 from engine.lang.program import Program
 from engine.lang.source import Source
 from engine.machines.document import read_machines

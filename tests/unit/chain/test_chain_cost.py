@@ -12,7 +12,7 @@ from engine.chain.chain import Chain
 from engine.chain.changes import InstanceTypeSet, NamespaceSet, NodeSet, SettingsChanged
 from engine.chain.contribution import CpuIdentity, FlavorShare, GroupShare, NodeContribution, Profile
 from engine.chain.flavors import FlavorIndex, as_quantity
-from engine.lang.evaluate import Outcome, OutcomeKind
+from engine.lang.outcome import Outcome, OutcomeKind
 from tests.unit.chain.shipped import Replaced, cluster, node, program, unknown
 
 

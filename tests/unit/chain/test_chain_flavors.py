@@ -9,7 +9,7 @@ import pytest
 
 from engine.chain.chain import Chain
 from engine.chain.changes import NodeRemoved, NodeSet, SettingsChanged
-from engine.lang.evaluate import Outcome, OutcomeKind
+from engine.lang.outcome import Outcome, OutcomeKind
 from tests.unit.chain.shipped import Replaced, cluster, machines, node, program, unknown
 
 A10G = "gpustack--nvidia-a10g-linux-amd64"

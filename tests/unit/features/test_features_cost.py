@@ -9,7 +9,7 @@ from engine.features.book import FeatureBook
 from engine.features.objects import FeatureObject, NodeView, read_feature
 from engine.features.planner import plan
 from engine.features.rules import HostRules
-from engine.lang.evaluate import Outcome
+from engine.lang.outcome import Outcome
 from tests.unit.features.world import NAMESPACE, document, policy, program, rules
 
 NODES = 1000

@@ -16,7 +16,7 @@ from engine.features.neighbourhood import Neighbourhood
 from engine.features.objects import FeatureObject, NodeView
 from engine.features.planner import plan
 from engine.features.rules import HostRules
-from engine.lang.evaluate import Outcome, OutcomeKind
+from engine.lang.outcome import Outcome, OutcomeKind
 from tests.unit.features.world import NAMESPACE, World, policy, program, rules
 
 HOST = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.lang.evaluate import OutcomeKind
+from engine.lang.outcome import OutcomeKind
 from tests.unit.lang.small import item, program
 
 PICK = """\

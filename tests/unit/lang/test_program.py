@@ -8,7 +8,8 @@ import pytest
 
 from engine.errors import ContractError, InputError
 from engine.lang import ir
-from engine.lang.evaluate import OutcomeKind, fill_defaults
+from engine.lang.combine import fill_defaults
+from engine.lang.outcome import OutcomeKind
 from engine.lang.parser import parse
 from engine.lang.program import LinkedPack, Program
 from tests.unit.lang.small import item, program

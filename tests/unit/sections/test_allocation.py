@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from engine.errors import InputError
-from engine.lang.evaluate import Outcome, OutcomeKind
 from engine.lang.observe import Observer
+from engine.lang.outcome import Outcome, OutcomeKind
 from engine.sections.allocation import COULD_NOT_TELL, NO_CARDS, Circumstances, allocate
 from engine.sections.allocation_outcome import AllocationOutcome, read_ranges, write_ranges
 

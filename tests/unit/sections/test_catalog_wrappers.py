@@ -8,7 +8,7 @@ import pytest
 
 from engine.domain.facts import CardFacts, CpuFacts, DriverProfile, LibraryFacts
 from engine.domain.units import DriverIndex, Mib
-from engine.lang.evaluate import Outcome, OutcomeKind
+from engine.lang.outcome import Outcome, OutcomeKind
 from engine.sections.capacity import ModelCount, node_capacity
 from engine.sections.catalogue import catalogue_row
 from engine.sections.checks import queue_checks

@@ -1,0 +1,32 @@
+"""What an evaluation came to: the three outcomes.
+
+How they come about is `evaluate`'s business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class OutcomeKind(StrEnum):
+    """What an evaluation came to."""
+
+    VALUE = "value"
+    NOTHING = "nothing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a section answered.
+
+    Shape: `value` is an object (`first`, `merge`, `sum`) or a list (`list`), None unless `kind` is value. `fired` are rule
+    ids in firing order; for a `list` section one id an item. `reason` says why it could not tell.
+    """
+
+    kind: OutcomeKind
+    value: Any = None
+    fired: tuple[str, ...] = ()
+    reason: str = ""
