@@ -29,6 +29,7 @@ from engine.chain.node import NodePlan, NodeProgram
 from engine.chain.nodes import Moved, Nodes
 from engine.chain.pools import Pools
 from engine.chain.queues import LiveType, QueueRules
+from engine.chain.readback import Constants
 from engine.chain.settings import Settings, parse_settings
 from engine.chain.topologies import Topologies
 from engine.chain.types import MadeType, TypeMaker, check_spec, edited
@@ -37,16 +38,14 @@ from engine.errors import EvaluationError
 SYSTEM_NAMESPACES: Final = ("gpustack-system", "kube-system")
 """Namespaces without LocalQueues. Source: specification 20 §5.7."""
 
-ACTIVE_CHECKS: Final = ("gpustack-node-devices",)
-"""Admission checks taken to be Active while nobody observes them: the offline assumption of the design."""
-
 DEFAULT_NAMESPACES: Final = ("default",)
 
 
 class Chain:
     """The scheduling chain of one cluster.
 
-    Shape: `settings` are dashed names and values that differ from the declared defaults, or parsed settings.
+    Shape: `settings` are dashed names and values that differ from the declared defaults, or parsed settings; `note_prefix`
+    stands before a flavor's notes when they become annotations.
     Raises: UsageError: a setting that is not declared or has another type.
     """
 
@@ -56,13 +55,16 @@ class Chain:
         settings: Settings | Mapping[str, object] | None = None,
         *,
         namespaces: Iterable[str] = DEFAULT_NAMESPACES,
-        active_checks: tuple[str, ...] = ACTIVE_CHECKS,
+        active_checks: tuple[str, ...] | None = None,
     ) -> None:
         self.program = program
+        constants = Constants.of(program.block("constants"))
+        self.note_prefix = constants.note
         if not isinstance(settings, Settings):
             settings = parse_settings(program.block("settings"), settings)
         self.settings = settings
-        self._active_checks = active_checks
+        # Nobody observes checks offline: the node-devices check is then taken to be Active.
+        self._active_checks = (constants.check_node_devices,) if active_checks is None else active_checks
         self._nodes = Nodes(program, settings.values)
         self._index = FlavorIndex()
         self._book = FlavorBook(program)
@@ -73,7 +75,7 @@ class Chain:
         self._types: dict[str, LiveType] = {}
         self._removed: dict[str, LiveType] = {}
         self._maker = TypeMaker(program)
-        self._rules = QueueRules(program, settings.values, active_checks)
+        self._rules = QueueRules(program, settings.values, self._active_checks)
         self._namespaces = {name for name in namespaces if name not in SYSTEM_NAMESPACES}
         self._troubles: dict[tuple[str, str], tuple[Condition, ...]] = {}
         self._journal = Journal()

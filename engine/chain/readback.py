@@ -13,7 +13,7 @@ from engine.errors import ContractError
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The constants that code reads labels by; every prefix ends in its separator, every suffix begins with it."""
+    """The constants that code reads labels, and names what it makes, by; every prefix ends in its separator, every suffix begins with it."""
 
     acceleratable: str
     is_acceleratable: str
@@ -25,6 +25,8 @@ class Constants:
     product: str
     family: str
     cores: str
+    note: str
+    check_node_devices: str
 
     @classmethod
     def of(cls, block: Mapping[str, str] | None) -> Constants:
@@ -45,6 +47,8 @@ class Constants:
                 product=known["product"],
                 family=known["family"],
                 cores=known["cores"],
+                note=known["note"],
+                check_node_devices=known["checkNodeDevices"],
             )
         except KeyError as error:
             raise ContractError(

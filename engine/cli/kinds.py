@@ -120,6 +120,10 @@ def _objects(
     return map(function, fields(chain))
 
 
+def _resource_flavors(chain: Chain) -> Iterator[Object]:
+    return (resource_flavor(flavor, chain.note_prefix) for flavor in chain.flavors())
+
+
 def _kind(
     name: str,
     plural: str,
@@ -137,14 +141,13 @@ KINDS: Final = (
     Kind("NodeFeature", "nodefeatures", "nfd.k8s-sigs.io", (), _node_feature_table, _node_features),
     Kind("Devices", "devices", WORKER, ("device",), partial(_table, tables.devices, Chain.nodes), _devices),
     _kind("Topology", "topologies", KUEUE, ("topo",), Chain.topologies, tables.topologies, topology),
-    _kind(
+    Kind(
         "ResourceFlavor",
         "resourceflavors",
         KUEUE,
         ("flavor", "flavors", "rf"),
-        Chain.flavors,
-        tables.resource_flavors,
-        resource_flavor,
+        partial(_table, tables.resource_flavors, Chain.flavors),
+        _resource_flavors,
     ),
     _kind("ClusterQueue", "clusterqueues", KUEUE, ("cq",), Chain.queues, tables.cluster_queues, cluster_queue),
     _kind(

@@ -11,7 +11,6 @@ from typing import Any, Final
 from engine.chain.chain import Chain
 from engine.explain.origins import FromRules, Given, InCode, Origin
 from engine.explain.recording import Asked, Recording
-from engine.worker.render.resourceflavor import NOTE
 
 Object = Mapping[str, Any]
 
@@ -21,7 +20,7 @@ NAME: Final = ("metadata", "name")
 _STATE_MACHINE: Final = "engine/domain/queue.py"
 
 
-def flavor_origins(made: Object, recording: Recording, _chain: Chain) -> Iterator[Origin]:
+def flavor_origins(made: Object, recording: Recording, chain: Chain) -> Iterator[Origin]:
     """A ResourceFlavor: everything is the `flavor` section's."""
     for asked in recording.asked("flavor", _named(made)):
         yield FromRules(NAME, asked, ("name",))
@@ -30,7 +29,7 @@ def flavor_origins(made: Object, recording: Recording, _chain: Chain) -> Iterato
         yield FromRules(("spec", "tolerations"), asked, ("tolerations",))
         yield FromRules(("spec", "topologyName"), asked, ("topologyName",))
         for note in asked.outcome.value["notes"]:
-            yield FromRules((*ANNOTATIONS, NOTE + note), asked, ("notes", note))
+            yield FromRules((*ANNOTATIONS, chain.note_prefix + note), asked, ("notes", note))
 
 
 def topology_origins(made: Object, recording: Recording, _chain: Chain) -> Iterator[Origin]:

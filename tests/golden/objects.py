@@ -32,7 +32,7 @@ def files(chain: Chain) -> dict[str, list[dict[str, Any]]]:
         "nodes.yaml": [node(each) for each in plans],
         "nodefeatures.yaml": [made for each in plans for feature in features if (made := feature(each)) is not None],
         "devices.yaml": [made for each in plans if (made := devices(each)) is not None],
-        "resourceflavors.yaml": [resource_flavor(each) for each in chain.flavors()],
+        "resourceflavors.yaml": [resource_flavor(each, chain.note_prefix) for each in chain.flavors()],
         "topologies.yaml": [topology(each) for each in chain.topologies()],
         "clusterqueues.yaml": [cluster_queue(each) for each in chain.queues()],
         "localqueues.yaml": [local_queue(each) for each in chain.local_queues()],

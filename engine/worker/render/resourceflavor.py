@@ -5,17 +5,12 @@ Names, labels and notes are the `flavor` section's.
 
 from __future__ import annotations
 
-from typing import Final
-
 from engine.chain.fields import FlavorFields
 from engine.worker.render.skeleton import KUEUE, Object, manifest
 
-NOTE: Final = "note.gpustack.ai/"
-"""Prefix of the annotations that notes become; `const.note` of the derivation packs. Source: specification 20 §2.1."""
 
-
-def resource_flavor(flavor: FlavorFields, note_prefix: str = NOTE) -> Object:
-    """The ResourceFlavor of a flavor."""
+def resource_flavor(flavor: FlavorFields, note_prefix: str) -> Object:
+    """The ResourceFlavor of a flavor. `note_prefix` is `const.note` of the derivation packs."""
     return manifest(
         KUEUE,
         "ResourceFlavor",

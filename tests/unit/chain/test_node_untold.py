@@ -20,6 +20,8 @@ from tests.unit.sections.typed_program import Rule, TypedProgram, could_not_tell
 CONSTANTS = {
     "acceleratable": "acc/",
     "isAcceleratable": "is-acc",
+    "note": "note/",
+    "checkNodeDevices": "node-devices",
     "managed": "managed",
     "os": "os",
     "arch": "arch",

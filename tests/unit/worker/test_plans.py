@@ -163,11 +163,11 @@ def test_a_flavor_that_nodes_are_for_is_applied() -> None:
     (made,) = resourceflavor.plan(flavor(wanted=planned()[0]))
     assert isinstance(made, Apply)
     assert made.manager == "engine-flavor"
-    assert made.body == resource_flavor(planned()[0])
+    assert made.body == resource_flavor(planned()[0], "note.gpustack.ai/")
 
 
 def test_a_flavor_without_a_node_is_deleted_unless_something_speaks_against_it() -> None:
-    live = owned(resource_flavor(planned()[0]))
+    live = owned(resource_flavor(planned()[0], "note.gpustack.ai/"))
     (made,) = resourceflavor.plan(flavor(live=live))
     assert isinstance(made, Delete)
     assert made.uid == "u"
@@ -176,18 +176,18 @@ def test_a_flavor_without_a_node_is_deleted_unless_something_speaks_against_it()
     assert resourceflavor.plan(waiting) == []
     assert resourceflavor.again_after_seconds(waiting) == 10
     assert resourceflavor.again_after_seconds(flavor(live=live)) is None
-    persons = owned(resource_flavor(planned()[0]), labels={})
+    persons = owned(resource_flavor(planned()[0], "note.gpustack.ai/"), labels={})
     assert resourceflavor.plan(flavor(live=persons)) == []
     assert resourceflavor.plan(flavor()) == []
 
 
 def test_a_flavor_that_is_being_deleted_is_waited_for() -> None:
-    live = owned(resource_flavor(planned()[0]), deletionTimestamp="2026-11-29T12:00:00Z")
+    live = owned(resource_flavor(planned()[0], "note.gpustack.ai/"), deletionTimestamp="2026-11-29T12:00:00Z")
     assert resourceflavor.plan(flavor(live=live, wanted=planned()[0])) == []
 
 
 def test_a_flavor_that_differs_in_the_mixing_selector_alone_is_made_anew() -> None:
-    body = resource_flavor(planned()[0])
+    body = resource_flavor(planned()[0], "note.gpustack.ai/")
     selector = body["spec"]["nodeLabels"] | {"feature.gpustack.ai/cpu-only": "true"}
     unmixed = owned({**body, "spec": {**body["spec"], "nodeLabels": selector}})
     (made,) = resourceflavor.plan(flavor(wanted=planned()[0], live=unmixed))
@@ -195,7 +195,7 @@ def test_a_flavor_that_differs_in_the_mixing_selector_alone_is_made_anew() -> No
 
 
 def test_a_flavor_with_any_other_spec_is_told_in_the_words_of_the_specification() -> None:
-    body = resource_flavor(planned()[0])
+    body = resource_flavor(planned()[0], "note.gpustack.ai/")
     for spec in ({"topologyName": "other"}, {"nodeLabels": {}}, {"tolerations": []}, {"nodeTaints": [{"key": "x"}]}):
         live = owned({**body, "spec": {**body["spec"], **spec}})
         (made,) = resourceflavor.plan(flavor(wanted=planned()[0], live=live))
