@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test test-fast test-e2e test-faults testbed lint bench fuzz schemas compliance locks clean
+.PHONY: help demo demo-live test test-fast test-e2e test-faults testbed lint bench fuzz schemas compliance locks clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -12,6 +12,9 @@ help: ## this list
 
 demo: $(VENV)/.runtime ## a recorded four-node cluster: machines in, the Kueue chain out
 	@$(BIN)/python -m engine demo
+
+demo-live: $(VENV)/.dev ## the same machines on a real control plane: a worker, kubectl, one node taken out and back
+	@$(BIN)/python -m tests.cluster.demo_live
 
 test: test-fast test-e2e ## the fast tests, then one case of each kind on a real control plane
 

@@ -19,6 +19,7 @@ from engine.lang.source import Source
 
 YAML_ENDINGS: Final = (".yaml", ".yml")
 PACK_FILE: Final = "pack.yaml"
+SHIPPED: Final = Path("rules")
 _PROSE: Final = (".md", ".txt")
 
 
@@ -35,9 +36,19 @@ def shipped_rules() -> Path:
 
 @cache
 def shipped_packs() -> tuple[PackFiles, ...]:
-    """The packs that come with Engine. Raises InputError when they cannot be read."""
-    diagnostics = Diagnostics()
-    return tuple(find_packs([shipped_rules()], diagnostics))
+    """The packs that come with Engine, their files named `rules/…` wherever they lie.
+
+    Raises: InputError: they cannot be read.
+    """
+    folder = shipped_rules()
+
+    def named(path: str) -> str:
+        return (SHIPPED / Path(path).relative_to(folder)).as_posix()
+
+    return tuple(
+        PackFiles(named(found.name), tuple(Source(named(one.path), one.data) for one in found.sources), found.directory)
+        for found in find_packs([folder], Diagnostics())
+    )
 
 
 def find_packs(paths: Iterable[Path], diagnostics: Diagnostics) -> list[PackFiles]:

@@ -1,0 +1,49 @@
+"""Where rule delivery stands: what serves, and what became of the newest delivery.
+
+One step is one function of plain values. Who reads deliveries, and who publishes what came of them, is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from engine.delivery.candidate import Candidate
+from engine.delivery.decide import NO_OVERRIDES, consider, loaded
+from engine.delivery.verdict import InForce, Snapshot, State, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What serves (None before the first packs are in force) and the verdict on the newest delivery, if there was one."""
+
+    serving: InForce | None = None
+    verdict: Verdict | None = None
+
+
+def after_delivery(
+    standing: Standing,
+    candidate: Candidate,
+    snapshot: Snapshot,
+    approved: Collection[str] = (),
+    *,
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+) -> Standing:
+    """Where it stands once a delivery is judged. The same bytes are not judged twice: their verdict is the one there is."""
+    verdict = standing.verdict
+    if verdict is not None and verdict.candidate == candidate.digest:
+        return after_approval(standing, approved)
+    return _with(standing, consider(candidate, standing.serving, snapshot, approved, overrides=overrides))
+
+
+def after_approval(standing: Standing, approved: Collection[str]) -> Standing:
+    """Where it stands once digests are approved: a delivery that waits for one of them is in force."""
+    verdict = standing.verdict
+    if verdict is None or verdict.state is not State.HELD or verdict.digest not in approved:
+        return standing
+    return _with(standing, loaded(verdict))
+
+
+def _with(standing: Standing, verdict: Verdict) -> Standing:
+    serving = verdict.offered if verdict.state is State.LOADED else standing.serving
+    return replace(standing, serving=serving, verdict=verdict)
