@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo demo-live test test-fast test-e2e test-faults testbed lint bench fuzz schemas compliance locks clean
+.PHONY: help demo demo-live test test-fast test-e2e test-faults coverage testbed lint bench fuzz schemas compliance locks clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -18,8 +18,11 @@ demo-live: $(VENV)/.dev ## the same machines on a real control plane: a worker, 
 
 test: test-fast test-e2e ## the fast tests, then one case of each kind on a real control plane
 
-test-fast: $(VENV)/.dev compliance ## no network, no root; branch coverage of the pure core
-	$(BIN)/python -m pytest -n 2 -m "not e2e and not faults" --cov --cov-report=term:skip-covered
+test-fast: $(VENV)/.dev compliance ## no network, no root
+	$(BIN)/python -m pytest -n 2 -m "not e2e and not faults"
+
+coverage: $(VENV)/.dev compliance ## the tests of the pure core again, with branch coverage (slower)
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/property tests/golden --cov --cov-report=term:skip-covered
 
 test-e2e: $(VENV)/.dev testbed ## a real API server and Kueue (root and Go; skipped with a line without)
 	$(BIN)/python -m pytest -m "e2e and not faults"

@@ -23,6 +23,7 @@ from engine.cluster.errors import ClusterError, SettingsError
 from engine.cluster.http import HttpTransport
 from engine.cluster.session import connection
 from engine.errors import UsageError
+from engine.features.foreign import Provider
 from engine.lang.program import Program
 from engine.worker.app import Worker
 from engine.worker.controllers.crd import documents
@@ -34,6 +35,7 @@ FAILED: Final = Exit.FINDINGS
 """The cluster refused what is needed, or the lease was lost: whoever runs it starts it again."""
 NAMESPACE_VARIABLE: Final = "KUBERNETES_POD_NAMESPACE"
 """Source: specification 20 §8.3."""
+PROVIDER_VARIABLE: Final = "ENGINE_FEATURES_PROVIDER"
 
 
 @click.command("worker", cls=Command, examples=("engine worker --check",))
@@ -59,6 +61,16 @@ NAMESPACE_VARIABLE: Final = "KUBERNETES_POD_NAMESPACE"
 @click.option(
     "--trust-namespace", "trusted", multiple=True, metavar="NS", help="Where gpustack.ai keys are taken from."
 )
+@click.option(
+    "--features-provider",
+    "provider",
+    type=click.Choice([each.value for each in Provider]),
+    default=Provider.BUILTIN.value,
+    show_default=True,
+    envvar=PROVIDER_VARIABLE,
+    show_envvar=True,
+    help="Who puts node features onto nodes: this worker, or a real Node Feature Discovery.",
+)
 @click.option("--log-format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--check", is_flag=True, help="Check rules and environment, print what would be run, and stop.")
 @rules_options
@@ -68,6 +80,7 @@ def command(
     namespace: str,
     leader_elect: bool,
     trusted: tuple[str, ...],
+    provider: str,
     form: Form,
     check: bool,
     rules: Rules,
@@ -92,6 +105,7 @@ def command(
         namespace=namespace,
         is_elected=leader_elect,
         trusted_namespaces=trusted,
+        provider=Provider(provider),
         environment=dict(os.environ),
     )
     if check:
@@ -130,7 +144,7 @@ async def _run(program: Program, options: Options, kubeconfig: Path | None, cont
 def _check(program: Program, options: Options) -> int:
     seeds = SettingsReader(program.block("settings"), options.environment).seeds
     click.echo(f"rules {program.digest}, makers {', '.join(program.makers)}")
-    click.echo(f"namespace {options.namespace}")
+    click.echo(f"namespace {options.namespace}, features provider {options.provider}")
     click.echo(f"definitions {', '.join(sorted(documents()))}")
     for name, text in sorted(seeds.items()):
         click.echo(f"seeds {name}={text}")

@@ -119,7 +119,9 @@ def _grouped(files: Mapping[str, bytes]) -> list[PackFiles]:
     return [
         PackFiles(
             name,
-            tuple(Source(path, files[path]) for path in sorted(paths, key=lambda path: (not _is_head(path, name), path))),
+            tuple(
+                Source(path, files[path]) for path in sorted(paths, key=lambda path: (not _is_head(path, name), path))
+            ),
             directory=name in homes,
         )
         for name, paths in sorted(made.items())
@@ -151,7 +153,9 @@ def _weigh(groups: Iterable[PackFiles], found: Diagnostics) -> None:
             )
     if total > MAX_ALL_PACKS_BYTES:
         found.error(
-            "RP801", f"all packs together hold {total} bytes, {MAX_ALL_PACKS_BYTES} are the limit", help="take packs out"
+            "RP801",
+            f"all packs together hold {total} bytes, {MAX_ALL_PACKS_BYTES} are the limit",
+            help="take packs out",
         )
 
 

@@ -126,7 +126,9 @@ def lost_names(old: Program, new: Program, snapshot: Snapshot) -> tuple[Lost, ..
     """
     if old.digest == new.digest:
         return ()
-    before, after = (plan(snapshot.changes, one, snapshot.settings, namespaces=snapshot.namespaces) for one in (old, new))
+    before, after = (
+        plan(snapshot.changes, one, snapshot.settings, namespaces=snapshot.namespaces) for one in (old, new)
+    )
     found = compare(Pairing.of(before, after))
     renamed = [Lost(one.kind, one.old, one.new) for one in found.renamed]
     return (*renamed, *(Lost(one.kind, one.name) for one in found.gone))

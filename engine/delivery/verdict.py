@@ -6,17 +6,13 @@ Judges nothing (that is `decide`) and writes nothing (`publish`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Final
 
 from engine.chain.chain import DEFAULT_NAMESPACES
 from engine.chain.changes import Change
 from engine.lang.diagnostics import Diagnostic
 from engine.lang.program import Program
-
-NO_SETTINGS: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class State(StrEnum):
@@ -64,7 +60,7 @@ class Snapshot:
     """The live cluster as far as rules decide about it: what `engine.chain.plan` takes. It has to be complete."""
 
     changes: tuple[Change, ...] = ()
-    settings: Mapping[str, object] = NO_SETTINGS
+    settings: Mapping[str, object] = field(default_factory=dict)
     namespaces: tuple[str, ...] = tuple(DEFAULT_NAMESPACES)
 
 

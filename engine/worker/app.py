@@ -16,31 +16,30 @@ from engine.cluster.events import EventRecorder
 from engine.cluster.objects import Data, Node, Object, Owned
 from engine.cluster.writers import Writer
 from engine.features.controller import FeatureController
-from engine.features.foreign import Standing
+from engine.features.controller import Settings as FeatureSettings
+from engine.features.cpu_info import pci_vendors
+from engine.features.foreign import Provider, Standing, too_long_for_nfd
 from engine.features.merge import Trust
 from engine.features.neighbourhood import Policy
 from engine.features.objects import NodeFeature, feature_object
 from engine.features.rules import HostRules
 from engine.worker.asking import seen_node
-from engine.worker.controllers import crd, nodefeature, resourceflavor, settings, topology
+from engine.worker.controllers import cpurule, settings
+from engine.worker.controllers.cpurule import CpuRuleNeighbourhood
 from engine.worker.fleet import Fleet
 from engine.worker.gathering import Gathering
 from engine.worker.log import Log
-from engine.worker.loop import Controller, Work
 from engine.worker.noticing import Noticed
 from engine.worker.observing import Informers, Observer
 from engine.worker.options import LEASE, Options
 from engine.worker.prepare import prepare
 from engine.worker.running import until_one_ends
 from engine.worker.settings import SettingsReader, changes
+from engine.worker.works import make_controllers
 
 COMPONENT: Final = "gpustack-operator-worker"
-FLAVOR_WINDOW_SECONDS: Final = 3.0
-NODE_WINDOW_SECONDS: Final = 0.2
-TOPOLOGY_WINDOW_SECONDS: Final = 1.0
 FLEET_WINDOW_SECONDS: Final = 0.25
-"""A first change goes out at once, later ones of the key at the end of its window. Source: design §4, specification 20 §12;
-the last is chosen: a cold start of 1,000 Nodes asks each flavor's rules some 40 times and not 1,000."""
+"""Chosen: a cold start of 1,000 Nodes asks each flavor's rules some 40 times and not 1,000."""
 
 
 class Worker:
@@ -66,13 +65,15 @@ class Worker:
         self._labelled: dict[str, str] = {}
         self._noticed = Noticed(log)
         self._gathering = Gathering(self._touch, FLEET_WINDOW_SECONDS)
+        rules = HostRules(program)
         self.features = FeatureController(
             gated,
             self.writer,
-            HostRules(program),
+            rules,
             self._policy(),
             nodes=self.informers.nodes,
             features=self.informers.features,
+            settings=FeatureSettings(provider=options.provider),
             is_awaited=self._is_awaited,
             told=self._provider_stands,
             failed=lambda node, error: log.failure("failed", controller="features", key=node, error=error),
@@ -80,7 +81,11 @@ class Worker:
                 "trouble", resource=trouble.resource, what=trouble.what, error=trouble.error
             ),
         )
-        self._make_controllers()
+        self._vendors = pci_vendors(program.block("identity", maker) or {} for maker in program.makers)
+        self._rule_keys = rules.keys
+        self._controllers = make_controllers(
+            self._observer, self.informers, self.fleet, options, self._cpu_rule, self.writer, client.clock, log
+        )
         self._listen()
 
     async def run(self) -> None:
@@ -98,9 +103,8 @@ class Worker:
 
     async def _lead(self) -> None:
         self._log.info("leads", identity=self._options.identity)
-        controllers = (self._settings, self._crds, self._topologies, self._nodes, self._flavors)
         async with asyncio.TaskGroup() as group:
-            for each in controllers:
+            for each in self._controllers.all():
                 group.create_task(each.lead())
             group.create_task(self.features.lead())
 
@@ -112,53 +116,6 @@ class Worker:
         given = ElectorSettings(name=LEASE, namespace=self._options.namespace, identity=self._options.identity)
         return Elector(self._client, given, report=report)
 
-    def _make_controllers(self) -> None:
-        seen, at = self._observer, self.informers
-        fleet, common = self.fleet, (self.writer, at.known, self._client.clock, self._log)
-        signs = (at.secrets, at.nodes, at.features)
-        workers = self._options.workers
-        self._settings = Controller(
-            Work("settings", lambda: [settings.NAME], seen.secret, settings.plan, after=(at.secrets,)), *common
-        )
-        self._crds = Controller(Work("crd", seen.crd_names, seen.crd, crd.plan, after=(at.crds,)), *common)
-        self._topologies = Controller(
-            Work(
-                "topology",
-                seen.topology_names,
-                seen.topology,
-                topology.plan,
-                window_seconds=TOPOLOGY_WINDOW_SECONDS,
-                after=(*signs, at.flavors, at.topologies),
-            ),
-            *common,
-        )
-        self._nodes = Controller(
-            Work(
-                "nodefeature",
-                fleet.nodes,
-                seen.node,
-                lambda node: nodefeature.plan(node, fleet.asker),
-                again=seen.node_again,
-                window_seconds=NODE_WINDOW_SECONDS,
-                after=signs,
-            ),
-            *common,
-            workers=workers,
-        )
-        self._flavors = Controller(
-            Work(
-                "flavor",
-                seen.flavor_names,
-                seen.flavor,
-                resourceflavor.plan,
-                again=resourceflavor.again_after_seconds,
-                window_seconds=FLAVOR_WINDOW_SECONDS,
-                after=(*signs, at.flavors),
-            ),
-            *common,
-            workers=workers,
-        )
-
     def _listen(self) -> None:
         at = self.informers
         at.nodes.add_handler(self._take_node)
@@ -167,6 +124,7 @@ class Worker:
         at.topologies.add_handler(self._take_topology)
         at.crds.add_handler(self._take_crd)
         at.secrets.add_handler(self._take_secret)
+        at.rules.add_handler(lambda _before, _after: self._controllers.cpu_rule.notice([cpurule.NAME]))
 
     def _take_node(self, before: Node | None, after: Node | None) -> None:
         if after is not None:
@@ -174,39 +132,47 @@ class Worker:
             if self.fleet.node(seen.name) == seen:
                 return
             self.fleet.put(seen)
+            if before is None and too_long_for_nfd(self._options.provider, [seen.name]):
+                self._log.warning(
+                    "a node that a real NFD cannot be told of",
+                    node=seen.name,
+                    remedy="its name has more than 63 characters and fits no label: use a shorter one, or builtin",
+                )
             self._gathering.soon()
             self._label(seen.name)
-            self._nodes.add([seen.name])
+            self._controllers.nodes.add([seen.name])
         elif before is not None:
             name = before.metadata.name
             self._labelled.pop(name, None)
             self.fleet.drop(name)
             self._gathering.soon()
-            self._nodes.add([name])
+            self._controllers.nodes.add([name])
 
     def _take_feature(self, before: NodeFeature | None, after: NodeFeature | None) -> None:
-        self._nodes.add({feature_object(each).target for each in (before, after) if each is not None} - {""})
+        self._controllers.nodes.add(
+            {feature_object(each).target for each in (before, after) if each is not None} - {""}
+        )
 
     def _take_flavor(self, before: Owned | None, after: Owned | None) -> None:
         there = [each for each in (before, after) if each is not None]
-        self._flavors.notice(each.metadata.name for each in there)
+        self._controllers.flavors.notice(each.metadata.name for each in there)
         if after is None:
-            self._topologies.add(str(each.spec.get("topologyName", "")) for each in there)
+            self._controllers.topologies.add(str(each.spec.get("topologyName", "")) for each in there)
 
     def _take_topology(self, before: Owned | None, after: Owned | None) -> None:
-        self._topologies.notice(each.metadata.name for each in (before, after) if each is not None)
+        self._controllers.topologies.notice(each.metadata.name for each in (before, after) if each is not None)
         if before is None and after is not None:
             for node in self.fleet.nodes():
                 self._label(node)
 
     def _take_crd(self, before: Object | None, after: Object | None) -> None:
         if after is None and before is not None:
-            self._crds.add([before.metadata.name])
+            self._controllers.crds.add([before.metadata.name])
 
     def _take_secret(self, _before: Data | None, after: Data | None) -> None:
         old = self._observer.settings
         new = self._observer.settings = self._observer.read_settings(after)
-        self._settings.add([settings.NAME])
+        self._controllers.settings.add([settings.NAME])
         changed = changes(old, new)
         for key, why in new.refused.items():
             self._log.warning("a setting was refused", setting=key, error=why)
@@ -215,16 +181,19 @@ class Worker:
             self.features.set_policy(self._policy())
             self.fleet.turn(new.values)
             self._gathering.soon()
-            self._nodes.add(self.fleet.nodes())
+            self._controllers.nodes.add(self.fleet.nodes())
 
     def _touch(self) -> None:
         touched = self.fleet.take()
-        self._flavors.add(touched.flavors)
-        self._topologies.add(touched.topologies)
+        self._controllers.flavors.add(touched.flavors)
+        self._controllers.topologies.add(touched.topologies)
         self._noticed.tell(self.fleet.conditions())
 
     def _label(self, node: str) -> None:
-        """A Node gets its profile once the topology of that profile is there, in the provider's own write."""
+        """A Node gets its profile once the topology of that profile is there: in the provider's write, if that is ours."""
+        if self._options.provider is Provider.NFD:
+            self._controllers.profiles.add([node])
+            return
         name = self.fleet.topology_of(node)
         if self._labelled.get(node) != name and self.informers.topologies.cache.get(name) is not None:
             self._labelled[node] = name
@@ -243,4 +212,20 @@ class Worker:
         )
 
     def _provider_stands(self, standing: Standing) -> None:
-        self._log.info("features provider", reason=standing.reason, message=standing.message)
+        is_well = standing.condition()["status"] == "True"
+        tell = self._log.info if is_well else self._log.warning
+        tell("features provider", reason=standing.reason, message=standing.message)
+        self._observer.provider_trouble = None if is_well else (standing.reason, standing.message)
+        self._controllers.settings.add([settings.NAME])
+        self._controllers.cpu_rule.add([cpurule.NAME])
+
+    def _cpu_rule(self, name: str) -> CpuRuleNeighbourhood:
+        standing = self.features.standing
+        return CpuRuleNeighbourhood(
+            provider=self._options.provider,
+            vendors=self._vendors,
+            keys=self._rule_keys,
+            live=self.informers.rules.cache.get(name),
+            is_nfd_gone=standing.permission.may_adopt,
+            again_after_seconds=standing.again_after_seconds,
+        )

@@ -15,6 +15,7 @@ from engine.cluster.informer import Informer, Trouble
 from engine.cluster.objects import Data, Node, Object, Owned
 from engine.cluster.resources import (
     CRDS,
+    NODE_FEATURE_RULES,
     NODES,
     RESOURCE_FLAVORS,
     SECRETS,
@@ -27,9 +28,11 @@ from engine.features.hostfacts import read_host
 from engine.features.keys import WORKER_SUFFIX
 from engine.features.merge import Trust, merge_objects
 from engine.features.objects import READ_NODE_FEATURES, NodeFeature, feature_object
+from engine.worker.controllers import cpurule
 from engine.worker.controllers import settings as settings_kind
 from engine.worker.controllers.crd import CrdNeighbourhood, documents
 from engine.worker.controllers.nodefeature import NodeNeighbourhood, Patience
+from engine.worker.controllers.nodeprofile import NodeProfileNeighbourhood
 from engine.worker.controllers.resourceflavor import FlavorNeighbourhood, is_ours
 from engine.worker.controllers.settings import SettingsNeighbourhood
 from engine.worker.controllers.topology import TopologyNeighbourhood
@@ -54,6 +57,7 @@ class Informers:
     topologies: Informer[Owned]
     crds: Informer[Object]
     secrets: Informer[Data]
+    rules: Informer[Owned]
 
     @classmethod
     def of(cls, client: Client, namespace: str, log: Log) -> Informers:
@@ -78,6 +82,9 @@ class Informers:
             secrets=Informer(
                 client, SECRETS, Selection(namespace, fields=f"metadata.name={settings_kind.NAME}"), report=report
             ),
+            rules=Informer(
+                client, NODE_FEATURE_RULES, Selection(fields=f"metadata.name={cpurule.NAME}"), report=report
+            ),
         )
         made.features.cache.add_index(TARGET, lambda each: [feature_object(each).target])
         made.flavors.cache.add_index(TOPOLOGY, lambda each: [str(each.spec.get("topologyName", ""))])
@@ -86,12 +93,13 @@ class Informers:
     def all(
         self,
     ) -> tuple[Informer[Node] | Informer[NodeFeature] | Informer[Owned] | Informer[Object] | Informer[Data], ...]:
-        return (self.nodes, self.features, self.flavors, self.topologies, self.crds, self.secrets)
+        return (self.nodes, self.features, self.flavors, self.topologies, self.crds, self.secrets, self.rules)
 
     def known(self, resource: Resource[HasMeta], key: ObjectKey) -> HasMeta | None:
         """An object as last seen, for a writer that compares before it writes."""
         caches: dict[str, Cache[NodeFeature] | Cache[Owned] | Cache[Object] | Cache[Data]] = {
-            str(each.resource): each.cache for each in (self.features, self.flavors, self.topologies, self.secrets)
+            str(each.resource): each.cache
+            for each in (self.features, self.flavors, self.topologies, self.secrets, self.rules)
         }
         cache = caches.get(str(resource))
         return cache.get(key.name, key.namespace) if cache is not None else None
@@ -104,6 +112,7 @@ class Observer:
         self, informers: Informers, fleet: Fleet, options: Options, reader: SettingsReader, clock: Clock
     ) -> None:
         self.settings: ReadSettings = reader.first()
+        self.provider_trouble: tuple[str, str] | None = None
         self._seen = informers
         self._fleet = fleet
         self._options = options
@@ -181,6 +190,14 @@ class Observer:
         named = {self._fleet.topology_of(node) for node in self._fleet.nodes()} - {""}
         return named | {each.metadata.name for each in self._seen.topologies.cache}
 
+    def profile(self, name: str) -> NodeProfileNeighbourhood | None:
+        """A Node and the labels of its topology, once that is there."""
+        node = self._seen.nodes.cache.get(name)
+        if node is None:
+            return None
+        is_there = self._seen.topologies.cache.get(self._fleet.topology_of(name)) is not None
+        return NodeProfileNeighbourhood(node, self._fleet.profile_labels(name) if is_there else {})
+
     def crd(self, name: str) -> CrdNeighbourhood | None:
         """A definition that the worker brings."""
         document = self._documents.get(name)
@@ -198,6 +215,7 @@ class Observer:
             live=self._seen.secrets.cache.get(settings_kind.NAME, self._options.namespace),
             unknown=self.settings.settings.unknown,
             refused=self.settings.refused,
+            provider=self.provider_trouble,
         )
 
     def read_settings(self, secret: Data | None) -> ReadSettings:

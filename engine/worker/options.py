@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.features.foreign import Provider
+
 SYSTEM_NAMESPACE: Final = "gpustack-system"
 LEASE: Final = "worker.gpustack.ai"
 """Source: specification 20 §12, the id of the leader election."""
@@ -25,6 +27,7 @@ class Options:
     identity: str
     namespace: str = SYSTEM_NAMESPACE
     is_elected: bool = True
+    provider: Provider = Provider.BUILTIN
     trusted_namespaces: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     workers: int = 16

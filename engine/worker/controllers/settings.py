@@ -21,13 +21,17 @@ NAME: Final = "gpustack-settings"
 
 @dataclass(frozen=True, slots=True)
 class SettingsNeighbourhood:
-    """The Secret, what it would be seeded with, and what was found wrong with it (by key)."""
+    """The Secret, what it would be seeded with, and what was found wrong with it (by key).
+
+    Shape: `provider` is the reason and the message of a features provider in trouble, told here for want of a better place.
+    """
 
     namespace: str
     seeds: Mapping[str, str]
     live: Data | None
     unknown: tuple[str, ...] = ()
     refused: Mapping[str, str] | None = None
+    provider: tuple[str, str] | None = None
 
 
 def plan(seen: SettingsNeighbourhood) -> list[Action]:
@@ -49,6 +53,9 @@ def plan(seen: SettingsNeighbourhood) -> list[Action]:
     if seen.unknown:
         note = f"no rule declares {', '.join(seen.unknown)}: kept, without effect; check the spelling"
         actions.append(EmitEvent(regarding, "SettingUnknown", note, "ReadSettings", "Warning"))
+    if seen.provider is not None:
+        reason, note = seen.provider
+        actions.append(EmitEvent(regarding, reason, note, "ProvideFeatures", "Warning"))
     return actions
 
 
