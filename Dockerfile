@@ -11,7 +11,7 @@ COPY requirements.lock requirements-dev.lock ./
 RUN python -m venv --without-pip /opt/engine \
  && pip --python /opt/engine/bin/python install --quiet --no-compile --only-binary :all: --require-hashes -r requirements.lock
 # What builds the wheel, by the hashes of the development packages' lock.
-RUN awk '/^[a-z]/ {keep = $1 ~ /^(hatchling|packaging|pathspec|pluggy|trove-classifiers)==/} keep' requirements-dev.lock > build.lock \
+RUN awk '/^[a-z]/ {keep = $1 ~ /^(hatchling|packaging|pathspec|pluggy|tomlkit|trove-classifiers)==/} keep' requirements-dev.lock > build.lock \
  && pip install --quiet --only-binary :all: --require-hashes -r build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY engine engine

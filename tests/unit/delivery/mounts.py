@@ -31,6 +31,14 @@ spec:
       before: model-card
       rule: {id: other-name, when: "has(card.name) && contains(card.name, 'A10G')", emit: {product: other-card}}
 """
+RED = b"""\
+apiVersion: rules.gpustack.ai/v1alpha1
+kind: Manufacturer
+metadata: {name: nvidia}
+spec:
+  tests:
+    - {name: never, section: model, given: {card: {}}, fires: [no-such-rule]}
+"""
 Files = Mapping[str, bytes]
 
 
@@ -81,9 +89,7 @@ def contents(name: str) -> dict[str, bytes]:
         case "half":
             return {**files, MAKER: pack[: len(pack) // 2]}
         case "red":
-            flat = next(path for path in sorted(files) if path.startswith("manufacturer-nvidia/tests.model"))
-            test = b"\n    - {name: never, section: model, given: {card: {}}, fires: [no-such-rule]}\n"
-            return {**files, flat: files[flat].rstrip() + test}
+            return {**files, "manufacturer-nvidia/tests.zz.yaml": RED}
         case "renames":
             return {**files, "overlay-other-names/pack.yaml": RENAMES}
         case "big":

@@ -159,7 +159,7 @@ def test_what_was_announced_has_to_be_there_byte_for_byte() -> None:
 
 
 def test_a_pack_that_is_too_large_once_compiled_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decide, "MAX_COMPILED_BYTES", 40_000)
+    monkeypatch.setattr(decide, "MAX_COMPILED_BYTES", 15_000)
     made = consider(mounted("newer"), serving(), snapshot())
     assert made.state is State.FAILED
     assert "RP801: compiled it holds" in message(made, "manufacturer-nvidia")
