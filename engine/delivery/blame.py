@@ -77,10 +77,11 @@ def records(
     """
     program = None if linked is None else linked.program
     digests = {} if program is None else {(pack.kind, pack.name): pack.digest for pack in program.packs}
+    heads = {} if linked is None else {p.place.source.path: (p.kind, p.name, p.version) for p in linked.packs}
     made: dict[str, PackRecord] = {}
     for group in candidate.groups:
         content = content_digest(group)
-        head = _head(group) or _by_folder(group.name, known or {})
+        head = heads.get(group.sources[0].path) or _head(group) or _by_folder(group.name, known or {})
         if head is not None:
             kind, name, version = head
             digest = digests.get((kind, name), content)

@@ -66,13 +66,14 @@ def delivered(files: Mapping[str, bytes], faults: Iterable[Diagnostic] = (), *, 
     wanted = {path: data for path, data in sorted(files.items()) if _is_yaml(path, found)}
     groups = _grouped(wanted)
     _weigh(groups, found)
+    awaited = _awaited(files, found)
     over = tuple(group for group in groups if _is_overlay(group))
     return Candidate(
         digest=_digest(files, found),
         packs=tuple(group for group in groups if group not in over),
         overlays=over,
         faults=tuple(found),
-        awaited=_awaited(files, found),
+        awaited=awaited,
         origin=origin,
     )
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from engine.lang.diagnostics import Diagnostic, Diagnostics, Related
+from engine.lang.expressions import Expressions
 from engine.lang.identity_clashes import report_clashes
 from engine.lang.library import LIBRARY, Used, resolve, warn_of_unused
 from engine.lang.overlay import OVERLAY, Overlay, apply_overlays, with_overlays
@@ -20,7 +21,6 @@ from engine.lang.packbuild import PackBuilder, node_place, setting_name
 from engine.lang.packs import Pack, PackFiles, gather
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner
-from engine.lang.sectionbuild import Expressions
 from engine.lang.source import Place
 from engine.lang.tree import Entry, Map, plain
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.lang.ast import Node
-from engine.lang.sectionbuild import Expressions
+from engine.lang.expressions import Expressions
 from engine.lang.source import Span
 from engine.lang.tree import Map, Scalar, Seq
 from engine.lang.tree import Node as TreeNode

@@ -14,6 +14,7 @@ from engine.errors import InputError
 from engine.lang import ir
 from engine.lang.check import Scope
 from engine.lang.diagnostics import Diagnostics, Related, nearest
+from engine.lang.expressions import Expressions
 from engine.lang.library import Used, mentioned, merged_tables
 from engine.lang.notation import parse_type
 from engine.lang.packs import Pack
@@ -21,7 +22,7 @@ from engine.lang.params import defaults, params_of, unfit
 from engine.lang.program import LinkedPack
 from engine.lang.readset import read_paths
 from engine.lang.section import Catalogue, Combine, Owner, Section
-from engine.lang.sectionbuild import Expressions, SectionBuilder, build_lets
+from engine.lang.sectionbuild import SectionBuilder, build_lets
 from engine.lang.source import Place
 from engine.lang.tree import Entry, Map, Node, Scalar, Seq, Style, plain
 from engine.lang.types import ANY, STR, Member, Type, map_of, object_of, type_of

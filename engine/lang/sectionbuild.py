@@ -11,95 +11,18 @@ from typing import Any
 
 from engine.lang import ir
 from engine.lang.ast import Literal, Node
-from engine.lang.check import Scope, check_condition, check_expression, narrowings
-from engine.lang.diagnostics import Diagnostics, Related, nearest
+from engine.lang.check import Scope, narrowings
+from engine.lang.diagnostics import Diagnostics, Related
 from engine.lang.emitbuild import EmitBuilder
-from engine.lang.fold import fold
-from engine.lang.functions import FUNCTIONS
-from engine.lang.limits import MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_NODES
+from engine.lang.expressions import Expressions
 from engine.lang.notation import parse_type
 from engine.lang.owns import OwnedKeys
-from engine.lang.parser import ExpressionSyntaxError, parse
 from engine.lang.readset import read_paths
 from engine.lang.section import Combine, Section
 from engine.lang.source import Place
 from engine.lang.tree import Map, Scalar, Seq
 from engine.lang.tree import Node as TreeNode
-from engine.lang.types import ANY, BOOL, INT, MISSING, Kind, Member, Type, object_of
-from engine.lang.walk import walk_with_depth
-
-
-@dataclass(slots=True)
-class Expressions:
-    """Parses, checks and folds the expressions of one pack."""
-
-    diagnostics: Diagnostics
-    constants: Mapping[str, Any]
-    nodes: list[Node] = field(default_factory=list)
-    texts: list[tuple[str, Node, Place]] = field(default_factory=list)
-
-    def __call__(
-        self, scalar: Scalar, scope: Scope, *, text: str, start: int, nullable: bool = False
-    ) -> tuple[Node, Type] | None:
-        """The folded tree and type of an expression; None when it has an error, which is then reported."""
-        node = self.parse(scalar, text, start)
-        if node is None:
-            return None
-
-        def locate(first: int, last: int) -> Place:
-            return Place(scalar.source, scalar.locate(start + first, start + last))
-
-        mine = Diagnostics()
-        made = check_expression(node, scope, where=locate, diagnostics=mine, optional_position=nullable)
-        self.diagnostics.extend(mine)
-        if mine.has_errors:
-            return None
-        return self._folded(node), made
-
-    def condition(self, scalar: Scalar, scope: Scope) -> Node | None:
-        """A `when`: a boolean, folded."""
-        text = scalar.text
-        node = self.parse(scalar, text, 0)
-        if node is None:
-            return None
-
-        def locate(first: int, last: int) -> Place:
-            return Place(scalar.source, scalar.locate(first, last))
-
-        mine = Diagnostics()
-        check_condition(node, scope, where=locate, diagnostics=mine)
-        self.diagnostics.extend(mine)
-        return None if mine.has_errors else self._folded(node)
-
-    def parse(self, scalar: Scalar, text: str, start: int) -> Node | None:
-        """The tree of an expression within the budgets; None when it has none."""
-        place = Place(scalar.source, scalar.locate(start, start + len(text)))
-        if len(text) > MAX_EXPRESSION_CHARS:
-            self._budget(place, f"an expression of {len(text)} characters", MAX_EXPRESSION_CHARS)
-            return None
-        try:
-            node = parse(text)
-        except ExpressionSyntaxError as error:
-            where = Place(scalar.source, scalar.locate(start + error.start, start + max(error.end, error.start + 1)))
-            self.diagnostics.error("RP301", error.message, where, help=error.help)
-            return None
-        self.texts.append((text, node, place))
-        sizes = [depth for _, depth in walk_with_depth(node)]
-        if len(sizes) > MAX_EXPRESSION_NODES:
-            self._budget(place, f"an expression of {len(sizes)} nodes", MAX_EXPRESSION_NODES)
-            return None
-        if max(sizes) > MAX_EXPRESSION_DEPTH:
-            self._budget(place, f"an expression {max(sizes)} levels deep", MAX_EXPRESSION_DEPTH)
-            return None
-        return node
-
-    def _folded(self, node: Node) -> Node:
-        made = fold(node, self.constants, FUNCTIONS)
-        self.nodes.append(made)
-        return made
-
-    def _budget(self, place: Place, what: str, limit: int) -> None:
-        self.diagnostics.error("RP810", f"{what}; the limit is {limit}", place, help="split it with `let`")
+from engine.lang.types import ANY, INT, MISSING, Kind, Member, Type, object_of
 
 
 @dataclass(slots=True)
@@ -420,6 +343,3 @@ def _name_of(node: Map) -> str:
 def _id_place(node: Map) -> Place:
     rule_id = node.get("id")
     return rule_id.place if isinstance(rule_id, Scalar) else node.place
-
-
-__all__ = ["BOOL", "Expressions", "SectionBuilder", "build_lets", "filler", "nearest"]

@@ -128,19 +128,9 @@ class Worker:
 
     def _take_node(self, before: Node | None, after: Node | None) -> None:
         if after is not None:
-            seen = seen_node(after)
-            if self.fleet.node(seen.name) == seen:
-                return
-            self.fleet.put(seen)
-            if before is None and too_long_for_nfd(self._options.provider, [seen.name]):
-                self._log.warning(
-                    "a node that a real NFD cannot be told of",
-                    node=seen.name,
-                    remedy="its name has more than 63 characters and fits no label: use a shorter one, or builtin",
-                )
-            self._gathering.soon()
-            self._label(seen.name)
-            self._controllers.nodes.add([seen.name])
+            if before is None:
+                self._warn_of_name(after.metadata.name)
+            self._see(after)
         elif before is not None:
             name = before.metadata.name
             self._labelled.pop(name, None)
@@ -148,10 +138,21 @@ class Worker:
             self._gathering.soon()
             self._controllers.nodes.add([name])
 
+    def _see(self, node: Node) -> None:
+        seen = seen_node(node, self._observer.host_cpu(node))
+        if self.fleet.node(seen.name) != seen:
+            self.fleet.put(seen)
+            self._gathering.soon()
+            self._label(seen.name)
+            self._controllers.nodes.add([seen.name])
+
     def _take_feature(self, before: NodeFeature | None, after: NodeFeature | None) -> None:
-        self._controllers.nodes.add(
-            {feature_object(each).target for each in (before, after) if each is not None} - {""}
-        )
+        names = {feature_object(each).target for each in (before, after) if each is not None} - {""}
+        for name in sorted(names):
+            node = self.informers.nodes.cache.get(name)
+            if node is not None:
+                self._see(node)
+        self._controllers.nodes.add(names)
 
     def _take_flavor(self, before: Owned | None, after: Owned | None) -> None:
         there = [each for each in (before, after) if each is not None]
@@ -211,11 +212,23 @@ class Worker:
             is_management_manual=bool(self._observer.settings.values["nodeManagementManual"]),
         )
 
+    def _warn_of_name(self, node: str) -> None:
+        if too_long_for_nfd(self._options.provider, [node]):
+            remedy = (
+                "its name has more than 63 characters and fits no label: use a shorter one, or the built-in provider"
+            )
+            self._log.warning("a node that a real NFD cannot be told of", node=node, remedy=remedy)
+
     def _provider_stands(self, standing: Standing) -> None:
         is_well = standing.condition()["status"] == "True"
         tell = self._log.info if is_well else self._log.warning
         tell("features provider", reason=standing.reason, message=standing.message)
-        self._observer.provider_trouble = None if is_well else (standing.reason, standing.message)
+        told = self._observer.provider_trouble
+        if is_well:
+            self._observer.provider_trouble = None
+        elif told is None or told[0] != standing.reason:
+            # Signs of life come and go; one Event a reason is enough.
+            self._observer.provider_trouble = standing.reason, standing.message
         self._controllers.settings.add([settings.NAME])
         self._controllers.cpu_rule.add([cpurule.NAME])
 

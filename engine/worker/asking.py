@@ -1,7 +1,8 @@
 """What the chain says of one live Node: the worker's labels of it, its topology, and what it adds to flavors.
 
 The same questions as offline, with what Node and NodeFeatures say in place of a machine document. What a Node adds is read
-from the Node alone: a label counts once it is there.
+from its labels: one counts once it is there. A stock NFD leaves references in the annotations that name the CPU, so its
+name may have to come from the NodeFeatures.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _NO_CPU = CpuFacts()
 
 @dataclass(frozen=True, slots=True)
 class SeenNode:
-    """What the worker reads of a Node; a heartbeat changes nothing here."""
+    """What the worker reads of a Node; a heartbeat changes nothing here.
+
+    Shape: `host_cpu` is what NodeFeatures state of the CPU, where the Node's own annotations do not tell.
+    """
 
     name: str
     uid: str
@@ -40,6 +44,7 @@ class SeenNode:
     cpu_capacity: str | None
     labels: Labels
     annotations: Labels
+    host_cpu: CpuFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class Added:
         return all(each.reason != _UNTOLD for each in self.conditions)
 
 
-def seen_node(node: Node) -> SeenNode:
+def seen_node(node: Node, host_cpu: CpuFacts | None = None) -> SeenNode:
     """A Node as the worker takes it."""
     labels, info = node.metadata.labels, node.status.node_info
     return SeenNode(
@@ -98,6 +103,7 @@ def seen_node(node: Node) -> SeenNode:
         cpu_capacity=node.status.capacity.get("cpu"),
         labels=labels,
         annotations=node.metadata.annotations,
+        host_cpu=host_cpu,
     )
 
 
@@ -140,7 +146,7 @@ class NodeAsker:
         accelerated = labels.get(self.keys.is_acceleratable) == "true"
         profile = self._ask.profile(_facts(node), found)
         is_labelled = profile is not None and all(labels.get(key) == value for key, value in profile.node_labels)
-        cpu = self._ask.cpu(self._cpu(node, None), found)
+        cpu = self._ask.cpu(self._cpu(node, node.host_cpu), found)
         # Flavors select by the key's label: a Node that does not carry it yet could never be chosen.
         is_keyed = cpu is not None and labels.get(self.keys.general + cpu.key) == "true"
         cores = read_count(labels.get(f"{self.keys.general}{cpu.key}{self._constants.count}")) if cpu else 0

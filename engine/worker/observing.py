@@ -24,10 +24,12 @@ from engine.cluster.resources import (
     ObjectKey,
     Resource,
 )
+from engine.domain.facts import CpuFacts
 from engine.features.hostfacts import read_host
 from engine.features.keys import WORKER_SUFFIX
-from engine.features.merge import Trust, merge_objects
+from engine.features.merge import Merged, Trust, merge_objects
 from engine.features.objects import READ_NODE_FEATURES, NodeFeature, feature_object
+from engine.sections.host_labels import fact_text
 from engine.worker.controllers import cpurule
 from engine.worker.controllers import settings as settings_kind
 from engine.worker.controllers.crd import CrdNeighbourhood, documents
@@ -128,7 +130,7 @@ class Observer:
         if node is None:
             self._first_seen.pop(name, None)
             return None
-        merged = merge_objects(map(feature_object, self._seen.features.cache.by_index(TARGET, name)), self._trust)
+        merged = self._merged(name)
         key = self._fleet.asker.keys.is_acceleratable
         return NodeNeighbourhood(
             node=node,
@@ -138,6 +140,15 @@ class Observer:
             live=self.worker_feature(name),
             patience=self._patience(name),
         )
+
+    def host_cpu(self, node: Node) -> CpuFacts | None:
+        """What NodeFeatures state of a Node's CPU, or last stated; None where the Node's annotations tell of it."""
+        told = node.metadata.annotations.get(f"{self._fleet.asker.keys.cpu_fact}name")
+        if fact_text(told) is not None:
+            return None
+        known = self._fleet.node(node.metadata.name)
+        stated = read_host(self._merged(node.metadata.name).features).cpu
+        return known.host_cpu if stated is None and known is not None else stated
 
     def node_again(self, seen: NodeNeighbourhood) -> float | None:
         """When patience with a silent host ends, or is less."""
@@ -221,6 +232,9 @@ class Observer:
     def read_settings(self, secret: Data | None) -> ReadSettings:
         """The settings that are in force by a Secret."""
         return self._reader.read(None if secret is None else secret.data, self.settings)
+
+    def _merged(self, node: str) -> Merged:
+        return merge_objects(map(feature_object, self._seen.features.cache.by_index(TARGET, node)), self._trust)
 
     def _patience(self, name: str) -> Patience:
         now = self._clock.monotonic()

@@ -35,14 +35,14 @@ def test_an_nfd_that_was_first_is_not_fought_and_is_taken_over_in_one_write_a_no
         stage.start()
         await stage.wait(5)
         watch = NodeWatch(stage)
-        await stage.wait(300)
+        await stage.wait(100)
         assert node_writes(stage) == [], "nothing is written while an NFD is alive"
         assert stage.labels("node-cpu")["gpustack.ai/managed"] == "true", "the NFD serves the worker's objects"
         (event,) = stage.events("ForeignNFD")
         assert event["regarding"]["name"] == "gpustack-settings"
         assert "Scale its master to 0 to hand over" in event["note"]
         writes = len(node_writes(stage, "nfd-master"))
-        await stage.wait(300)
+        await stage.wait(100)
         assert len(node_writes(stage, "nfd-master")) == writes, "nobody rewrites anything"
 
         await nfd.stop()
