@@ -19,6 +19,10 @@ KINDS: Final = ("Manufacturer", "Derivation", "Library", "Overlay")
 """What a RulePack can be about."""
 
 
+_FOLDERS: Final = dict(zip(("manufacturers", "derive", "library", "overlays"), KINDS, strict=True))
+"""Where packs of each kind lie, below `rules/` and in a mount."""
+
+
 class Blame:
     """Faults by the group of files they are in. True when there is any."""
 
@@ -72,8 +76,8 @@ def records(
 ) -> tuple[PackRecord, ...]:
     """The packs of a delivery, sorted by kind and name; files that do not say which pack they are go by their folder.
 
-    Shape: `known` are records by id: a folder called `manufacturer-acme` is that pack even when it cannot be read. Files
-    of which neither they themselves nor their folder say what they are have no record.
+    Shape: `known` are records by id: what lies where one of them lay is that pack, even when it cannot be read. Files of
+    which neither they themselves nor their folder say what they are have no record.
     """
     program = None if linked is None else linked.program
     digests = {} if program is None else {(pack.kind, pack.name): pack.digest for pack in program.packs}
@@ -85,7 +89,8 @@ def records(
         if head is not None:
             kind, name, version = head
             digest = digests.get((kind, name), content)
-            record = PackRecord(kind, name, version, digest, candidate.source(group), content)
+            source = candidate.source(group, f"{kind.lower()}-{name}")
+            record = PackRecord(kind, name, version, digest, source, content, group.name)
             made.setdefault(record.id, record)
     return tuple(sorted(made.values(), key=lambda one: (one.kind, one.name)))
 
@@ -97,13 +102,13 @@ def _head(group: PackFiles) -> tuple[str, str, str] | None:
     return None
 
 
-def _by_folder(folder: str, known: Mapping[str, PackRecord]) -> tuple[str, str, str] | None:
-    folder = folder.partition("/")[0].removesuffix(".yaml")
-    if folder in known:
-        return known[folder].kind, known[folder].name, known[folder].version
-    kind, _, name = folder.partition("-")
-    found = next((one for one in KINDS if one.lower() == kind), None)
-    return (found, name, "") if found is not None and name else None
+def _by_folder(path: str, known: Mapping[str, PackRecord]) -> tuple[str, str, str] | None:
+    for record in known.values():
+        if record.folder == path:
+            return record.kind, record.name, record.version
+    folder, _, name = path.removesuffix(".yaml").rpartition("/")
+    kind = _FOLDERS.get(folder.rpartition("/")[2])
+    return (kind, name, "") if kind is not None else None
 
 
 def _worded(one: Diagnostic) -> str:

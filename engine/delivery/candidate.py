@@ -24,6 +24,9 @@ BUNDLE: Final = "bundle.json"
 IMAGE: Final = "image"
 """Where the packs of the image come from, as RulePacks say it."""
 
+_CONFIG_MAPS: Final = (("overlays", "engine-overlay-"), ("rules/extra", "engine-pack-extra-"))
+"""Folders of the mount whose files are named by a person, with what their ConfigMaps' names begin with. Source: the chart."""
+
 _PACK_FILE: Final = "pack.yaml"
 _YAML: Final = (".yaml", ".yml")
 _PROSE: Final = (".md", ".txt")
@@ -36,7 +39,7 @@ class Candidate:
     """Packs that could be put in force.
 
     Shape: `overlays` are applied to `packs`; `faults` was found before anything was read; `awaited` names announced
-    files that are not there yet, or not as announced; `origin` is `image`, or what all ConfigMaps' `namespace/name` begin with.
+    files that are not there yet, or not as announced; `origin` is `image`, or the namespace of the ConfigMaps.
     """
 
     digest: str
@@ -51,12 +54,19 @@ class Candidate:
         """All packs, overlays last."""
         return self.packs + self.overlays
 
-    def source(self, group: PackFiles) -> str:
-        """Where a pack came from, as its RulePack says it."""
-        return self.origin if self.origin == IMAGE else f"{self.origin}{group.name.partition('/')[0]}".rstrip("-/")
+    def source(self, group: PackFiles, id_: str) -> str:
+        """Where a pack came from, as its RulePack says it. Shape: `id_` is the pack's, `manufacturer-acme`."""
+        if self.origin == IMAGE:
+            return IMAGE
+        folder, _, last = group.name.rpartition("/")
+        stem = last.removesuffix(".yaml").removesuffix(".yml")
+        for home, prefix in _CONFIG_MAPS:
+            if folder == home:
+                return f"{self.origin}/{prefix}{stem}"
+        return f"{self.origin}/engine-pack-{id_}"
 
 
-def delivered(files: Mapping[str, bytes], faults: Iterable[Diagnostic] = (), *, origin: str = "/") -> Candidate:
+def delivered(files: Mapping[str, bytes], faults: Iterable[Diagnostic] = (), *, origin: str = "") -> Candidate:
     """What files by relative path are a delivery of.
 
     Shape: a folder with a `pack.yaml` is one pack with all YAML below it, whether its tests lie in `tests/a.yaml` or, as

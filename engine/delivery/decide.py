@@ -10,12 +10,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from engine.chain.plan import plan
 from engine.delivery.blame import Blame, records
 from engine.delivery.candidate import Candidate
+from engine.delivery.lost import Replan, lost_names
 from engine.delivery.verdict import InForce, Lost, PackVerdict, Snapshot, State, Verdict
-from engine.diff.compare import compare
-from engine.diff.pairing import Pairing
 from engine.errors import EngineError
 from engine.lang.linking import Linked, link
 from engine.lang.packtest import run_pack_tests
@@ -36,14 +34,14 @@ NO_OVERRIDES: Final[Mapping[str, str]] = MappingProxyType({})
 def consider(
     candidate: Candidate,
     serving: InForce | None,
-    snapshot: Snapshot,
+    snapshot: Snapshot | Replan,
     approved: Collection[str] = (),
     *,
     overrides: Mapping[str, str] = NO_OVERRIDES,
 ) -> Verdict:
     """The verdict on a candidate; with nothing serving there is nothing to compare with, and nothing is held.
 
-    Shape: `approved` are digests of programs. Cost: a link, all in-pack tests and two plans: seconds, so never on the loop.
+    Shape: `snapshot` is all of the cluster, or asks whoever knows it; `approved` are digests of programs. Cost: a link, all in-pack tests and two plans: seconds, so never on the loop.
     """
     blame = Blame(candidate)
     try:
@@ -99,7 +97,7 @@ def _judged(
     linked: Linked,
     program: Program,
     serving: InForce | None,
-    snapshot: Snapshot,
+    snapshot: Snapshot | Replan,
     approved: Collection[str],
 ) -> Verdict:
     offered = InForce(program, records(candidate, linked))
@@ -117,21 +115,6 @@ def loaded(verdict: Verdict) -> Verdict:
     digest = offered.program.digest
     packs = tuple(PackVerdict(record, State.LOADED, program=digest) for record in offered.packs)
     return replace(verdict, state=State.LOADED, message="", packs=packs)
-
-
-def lost_names(old: Program, new: Program, snapshot: Snapshot) -> tuple[Lost, ...]:
-    """Managed names of a cluster that another program would call otherwise, or not at all.
-
-    Raises: EngineError: one of the two cannot plan the snapshot.
-    """
-    if old.digest == new.digest:
-        return ()
-    before, after = (
-        plan(snapshot.changes, one, snapshot.settings, namespaces=snapshot.namespaces) for one in (old, new)
-    )
-    found = compare(Pairing.of(before, after))
-    renamed = [Lost(one.kind, one.old, one.new) for one in found.renamed]
-    return (*renamed, *(Lost(one.kind, one.name) for one in found.gone))
 
 
 def _held(candidate: Candidate, serving: InForce, offered: InForce, lost: tuple[Lost, ...]) -> Verdict:

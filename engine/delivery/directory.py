@@ -46,10 +46,10 @@ def reload_fault(mount: Path) -> Diagnostic | None:
     )
 
 
-def read_mount(mount: Path, *, origin: str = "/") -> Candidate:
+def read_mount(mount: Path, *, origin: str = "") -> Candidate:
     """What is delivered now. What cannot be read is a fault of the candidate; nothing is raised.
 
-    Shape: `..data` is resolved once and all is read below the directory that it led to; paths are relative to that, so they
+    Shape: `origin` is the namespace of the ConfigMaps. `..data` is resolved once and all is read below the directory that it led to; paths are relative to that, so they
     are the same after each swap.
     """
     fault = _fault("RP911", mount, "the directory changed each time it was read", "wait for the next delivery")
@@ -69,7 +69,7 @@ class Mount:
     """A directory of packs over time."""
 
     def __init__(
-        self, path: Path, *, origin: str = "/", clock: Clock = SYSTEM_CLOCK, events: Events | None = None
+        self, path: Path, *, origin: str = "", clock: Clock = SYSTEM_CLOCK, events: Events | None = None
     ) -> None:
         self._path = path
         self._origin = origin
@@ -94,6 +94,7 @@ class Mount:
                     yield candidate
                 await self._next(stirred)
                 if watching.done():  # the directory was not there, or watches ran out: the slow look goes on
+                    watching.result()
                     watching = asyncio.create_task(self._watch(stirred))
         finally:
             await _stop(watching)
@@ -139,8 +140,7 @@ async def watched(path: Path) -> AsyncIterator[object]:
 
 async def _stop(task: asyncio.Task[object]) -> None:
     task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _real(mount: Path) -> Path:

@@ -73,6 +73,7 @@ def head_action(serving: InForce, namespace: str, *, waiting: str = "") -> Apply
                     "digest": one.digest,
                     "source": one.source,
                     "content": one.content,
+                    "folder": one.folder,
                 }
                 for one in serving.packs
             ]

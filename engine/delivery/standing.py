@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from engine.delivery.candidate import Candidate
 from engine.delivery.decide import NO_OVERRIDES, consider, loaded
+from engine.delivery.lost import Replan
 from engine.delivery.verdict import InForce, Snapshot, State, Verdict
 
 
@@ -24,7 +25,7 @@ class Standing:
 def after_delivery(
     standing: Standing,
     candidate: Candidate,
-    snapshot: Snapshot,
+    snapshot: Snapshot | Replan,
     approved: Collection[str] = (),
     *,
     overrides: Mapping[str, str] = NO_OVERRIDES,

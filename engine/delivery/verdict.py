@@ -28,7 +28,7 @@ class PackRecord:
     """Which pack, and where it is from.
 
     Shape: `digest` is over what a linked pack means, over the bytes of one that was not linked (a library, an overlay, a
-    pack that does not link); `content` is always over the bytes.
+    pack that does not link); `content` is always over the bytes; `folder` is where its files lie in the mount.
     """
 
     kind: str
@@ -37,6 +37,7 @@ class PackRecord:
     digest: str
     source: str
     content: str = ""
+    folder: str = ""
 
     @property
     def id(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,43 @@ def installed(cluster: Cluster, chart: Path) -> Iterator[Rendered]:
         cluster.api.patch(f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {ENFORCE: None}}})
 
 
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What became of a worker that saw one node come and go."""
+
+    flavors: set[str]
+    is_running: bool
+    log: str
+
+
+@pytest.fixture(scope="module")
+def worked(
+    cluster: Cluster, installed: Rendered, machinery: Machinery, tmp_path_factory: pytest.TempPathFactory
+) -> Worked:
+    """The worker as its container would be started, with the rights of its account and no others."""
+    folder = str(mounted(installed, tmp_path_factory.mktemp("delivery")))
+    arguments = [each.replace("/etc/engine/delivery", folder) for each in installed.container["args"]]
+    account = cluster.account_kubeconfig(NAMESPACE, WORKER)
+    process = cluster.spawn(
+        "installed-worker",
+        [sys.executable, "-m", "engine", *arguments, "--kubeconfig", account],
+        env={"KUBERNETES_POD_NAMESPACE": NAMESPACE},
+    )
+    try:
+        with NodePlayer(cluster.api) as player:
+            player.add([machinery.objects(each) for each in machine_facts([MACHINE])])
+            eventually(
+                lambda: any("a10g" in name for name in names(cluster, FLAVORS)), 60, what="the node has its flavors"
+            )
+            made = names(cluster, FLAVORS)
+            for name in player.names:
+                player.remove(name)
+            eventually(lambda: not names(cluster, FLAVORS), 60, what="they go with it")
+        return Worked(made, process.is_running, cluster.log("installed-worker", 2000))
+    finally:
+        process.stop()
+
+
 def helm(
     cluster: Cluster, verb: str, chart: Path | None = None, values: dict[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -86,30 +124,10 @@ def test_the_api_server_takes_every_object_and_lets_the_pod_into_a_restricted_na
     )
 
 
-def test_a_worker_with_the_charts_rights_and_arguments_builds_the_chain(
-    cluster: Cluster, installed: Rendered, machinery: Machinery, tmp_path: Path
-) -> None:
-    folder = str(mounted(installed, tmp_path))
-    arguments = [each.replace("/etc/engine/delivery", folder) for each in installed.container["args"]]
-    account = cluster.account_kubeconfig(NAMESPACE, WORKER)
-    process = cluster.spawn(
-        "installed-worker",
-        [sys.executable, "-m", "engine", *arguments, "--kubeconfig", account],
-        env={"KUBERNETES_POD_NAMESPACE": NAMESPACE},
-    )
-    try:
-        with NodePlayer(cluster.api) as player:
-            player.add([machinery.objects(each) for each in machine_facts([MACHINE])])
-            made = eventually(lambda: names(cluster, FLAVORS), 60, what="the node has its flavors")
-            assert any("a10g" in name for name in made)
-            for name in player.names:
-                player.remove(name)
-            eventually(lambda: not names(cluster, FLAVORS), 60, what="they go with it")
-        assert process.is_running
-        log = cluster.log("installed-worker", 2000)
-        assert "orbidden" not in log, log
-    finally:
-        process.stop()
+def test_a_worker_with_the_charts_rights_and_arguments_builds_the_chain(worked: Worked) -> None:
+    assert any("a10g" in name for name in worked.flavors)
+    assert worked.is_running
+    assert "orbidden" not in worked.log, worked.log
 
 
 def test_an_upgrade_brings_a_new_pack_and_old_values_go_on(cluster: Cluster, installed: Rendered, chart: Path) -> None:
@@ -133,7 +151,9 @@ def test_the_objects_of_the_kueue_below_are_accepted(cluster: Cluster, chart: Pa
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "--dry-run=server", "--filename=-", given=manifest)
 
 
-def test_an_uninstall_leaves_definitions_and_settings(cluster: Cluster, installed: Rendered, chart: Path) -> None:
+def test_an_uninstall_leaves_definitions_and_settings(
+    cluster: Cluster, installed: Rendered, chart: Path, worked: Worked
+) -> None:
     before = names(cluster, DEFINITIONS)
     assert "instancetypes.worker.gpustack.ai" in before
     helm(cluster, "uninstall")

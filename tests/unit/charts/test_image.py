@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 
 from charts import build
 from charts.image import instructions, stages
@@ -30,6 +31,8 @@ def test_the_wheel_is_built_by_locked_packages_alone():
     lock = (build.REPOSITORY / "requirements-dev.lock").read_text("utf-8")
     (wanted,) = re.findall(r"\^\(([a-z|-]+)\)==", TEXT)
     assert all(re.search(rf"^{name}==", lock, re.MULTILINE) for name in wanted.split("|"))
+    needed = {re.match(r"[a-z0-9-]+", each)[0] for each in metadata.requires("hatchling") or [] if ";" not in each}
+    assert {"hatchling", *needed} == set(wanted.split("|"))
 
 
 def test_the_image_holds_the_result_and_not_the_tools():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import re
 
 import pytest
@@ -81,6 +84,19 @@ def test_kueue_runs_as_the_released_image_in_the_same_namespace(with_kueue):
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert deployment["metadata"]["namespace"] == NAMESPACE
     assert container["image"] == f"registry.k8s.io/kueue/kueue:v{build.KUEUE_VERSION}"
+
+
+def test_a_release_fits_into_its_secret(with_kueue):
+    # Helm keeps the manifest, and our files and templates but not those below ours, packed in one Secret of 1 MiB at most.
+    files = [
+        each
+        for each in build.CHART.rglob("*")
+        if each.is_file() and not {"packs", "charts"} & set(each.relative_to(build.CHART).parts)
+    ]
+    packs = [build.RULES / pack.folder / file for pack in build.shipped_packs() for file in pack.files]
+    sent = {str(each): base64.b64encode(each.read_bytes()).decode() for each in dict.fromkeys([*files, *packs])}
+    kept = json.dumps({"manifest": "".join(with_kueue.texts.values()), "chart": sent}).encode()
+    assert len(base64.b64encode(gzip.compress(kept))) < 800 * 1024
 
 
 def test_no_object_comes_twice_with_kueue_beside_the_worker(with_kueue):

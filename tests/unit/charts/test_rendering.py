@@ -93,11 +93,12 @@ def test_a_pack_in_a_file_of_values_arrives_byte_for_byte(helm, render):
 
 
 def test_the_volume_holds_the_shipped_packs_byte_for_byte(default, tmp_path):
-    rules = mounted(default, tmp_path) / "rules"
+    volume = mounted(default, tmp_path)
     for pack in build.shipped_packs():
         for file in pack.files:
             shipped = build.RULES / pack.folder / file
-            assert (rules / pack.folder / file.replace("/", ".")).read_bytes() == shipped.read_bytes()
+            copy = volume / "rules" / pack.folder / file.replace("/", ".")
+            assert copy.read_bytes() == shipped.read_bytes()
 
 
 def test_every_config_map_is_mounted_and_small_enough(render):
@@ -158,12 +159,24 @@ def test_the_pod_runs_without_root_and_writes_to_no_file_of_the_image(default):
     assert default.container["resources"]["requests"].keys() == {"cpu", "memory"}
 
 
+SERVED = {"worker": {"serve": {"enabled": True, "scheme": "HTTP"}, "securePort": 31000}}
+
+
 @pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
-def test_probes_ask_the_port_that_is_served(default, probe):
-    (port,) = default.container["ports"]
-    asked = default.container[probe]["httpGet"]
-    assert asked["port"] == port["name"]
-    assert asked["path"] == ("/livez" if probe == "livenessProbe" else "/readyz")
+def test_probes_ask_the_port_that_is_served(render, probe):
+    container = render(SERVED).container
+    (port,) = container["ports"]
+    path = "/livez" if probe == "livenessProbe" else "/readyz"
+    assert container[probe]["httpGet"] == {"path": path, "port": port["name"], "scheme": "HTTP"}
+    assert port["containerPort"] == 31000
+    assert "--secure-port=31000" in container["args"]
+
+
+def test_metrics_are_announced_where_they_are_served_and_nowhere_else(render, default):
+    annotations = render(SERVED).one("Service")["metadata"]["annotations"]
+    assert annotations["prometheus.io/port"] == "31000"
+    assert annotations["prometheus.io/scheme"] == "http"
+    assert "annotations" not in default.one("Service")["metadata"]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ OF_ALL_TIMES = {
             "replicas": 3,
             "strategyType": "Recreate",
             "podDisruptionBudget": {"enabled": True, "minAvailable": "50%"},
+            "serve": {"enabled": True, "scheme": "HTTP"},
             "securePort": 31000,
             "logFormat": "text",
             "trustedNamespaces": ["nfd"],

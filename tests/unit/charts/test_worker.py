@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from engine.cli.worker import command
+from engine.delivery.directory import read_mount
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.linking import link
 from engine.rulefiles import find_packs, shipped_packs
 from engine.sections.catalog import CATALOGUE
 from tests.unit.charts.chart import mounted
+
+OPTIONS = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
 
 OVERLAY = """\
 apiVersion: rules.gpustack.ai/v1alpha1
@@ -23,15 +26,18 @@ def test_every_argument_is_an_option_of_the_worker(render):
     values = {"worker": {"trustedNamespaces": ["nfd"]}, "overlays": {"hall-7": OVERLAY}}
     first, *arguments = render(values).container["args"]
     assert first == "worker"
-    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
-    assert [each for each in arguments if each.partition("=")[0] not in known] == []
+    assert [each for each in arguments if each.partition("=")[0] not in OPTIONS] == []
+
+
+def test_probes_are_on_exactly_when_the_worker_serves_what_they_ask_for(default):
+    assert ("livenessProbe" in default.container) == ("--secure-port" in OPTIONS), "set worker.serve.enabled"
 
 
 def test_the_arguments_are_taken_as_they_are(render, tmp_path):
     values = {"overlays": {"hall-7": OVERLAY}}
     rendered = render(values)
-    folder = mounted(rendered, tmp_path)
-    arguments = [each.replace("/etc/engine/delivery", str(folder)) for each in rendered.container["args"][1:]]
+    folder = str(mounted(rendered, tmp_path))
+    arguments = [each.replace("/etc/engine/delivery", folder) for each in rendered.container["args"][1:]]
     parsed = command.make_context("worker", arguments)
     assert str(parsed.params["folder"]) == f"{folder}/rules"
     assert parsed.params["overlays"] == (f"{folder}/overlays",)
@@ -56,6 +62,34 @@ def test_an_overlay_of_the_values_is_in_the_program(render, tmp_path):
     linked = link(packs, CATALOGUE, overlays=find_packs([folder / "overlays"], found))
     plain = link(packs, CATALOGUE)
     assert list(found) == []
+    assert not linked.diagnostics.has_errors
     assert linked.program is not None
     assert plain.program is not None
     assert linked.program.digest != plain.program.digest
+
+
+def test_what_is_delivered_live_is_whole_and_an_overlay_is_told_from_a_pack(render, tmp_path):
+    mount = mounted(render({"packs": {"acme": "kind: Manufacturer\n"}, "overlays": {"hall-7": OVERLAY}}), tmp_path)
+    candidate = read_mount(mount)
+    assert candidate.faults == ()
+    assert [each.name for each in candidate.overlays] == ["overlays/hall-7.yaml"]
+    names = {each.name for each in candidate.packs}
+    assert {"rules/manufacturers/nvidia", "rules/library/hami-core.yaml", "rules/extra/acme.yaml"} <= names
+
+
+def test_where_a_pack_came_from_is_the_name_of_its_config_map(render, tmp_path):
+    rendered = render({"packs": {"acme": "kind: Manufacturer\n"}, "overlays": {"hall-7": OVERLAY}})
+    candidate = read_mount(mounted(rendered, tmp_path), origin="gpustack-system")
+    kinds = {"rules/derive": "derivation", "rules/library": "library", "rules/manufacturers": "manufacturer"}
+    maps = {f"gpustack-system/{each['metadata']['name']}" for each in rendered.of("ConfigMap")}
+    for group in candidate.groups:
+        folder, _, last = group.name.rpartition("/")
+        pack = f"{kinds.get(folder, 'any')}-{last.removesuffix('.yaml')}"
+        assert candidate.source(group, pack) in maps
+
+
+def test_the_bundle_lists_what_is_delivered_and_shows_what_has_not_come_yet(render, tmp_path):
+    mount = mounted(render({"packs": {"acme": "a: 1\n"}, "overlays": {"hall-7": OVERLAY}}), tmp_path)
+    assert read_mount(mount).awaited == ()
+    (mount / "..data" / "rules" / "extra" / "acme.yaml").write_text("a: 2\n", "utf-8")
+    assert read_mount(mount).awaited == ("rules/extra/acme.yaml",)

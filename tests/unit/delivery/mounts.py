@@ -18,8 +18,8 @@ from engine.lang.packs import PackFiles
 from engine.rulefiles import shipped_packs
 from tests.unit.chain.shipped import cluster
 
-ORIGIN = "gpustack-system/engine-pack-"
-MAKER = "manufacturer-nvidia/pack.yaml"
+ORIGIN = "gpustack-system"
+MAKER = "rules/manufacturers/nvidia/pack.yaml"
 RENAMES = b"""\
 apiVersion: rules.gpustack.ai/v1alpha1
 kind: Overlay
@@ -54,10 +54,9 @@ def groups() -> tuple[PackFiles, ...]:
 def base() -> dict[str, bytes]:
     """Those packs as a chart lays them out: a folder a pack, files flat in it."""
     made: dict[str, bytes] = {}
-    folders = {"derive": "derivation", "library": "library", "manufacturers": "manufacturer"}
     for group in groups():
         home = Path(group.name)
-        folder = f"{folders[home.parts[-2]]}-{home.stem}"
+        folder = f"rules/{home.parts[-2]}/{home.stem}"
         for source in group.sources:
             below = Path(source.path).relative_to(group.name) if group.directory else Path("pack.yaml")
             made[f"{folder}/{'.'.join(below.parts)}"] = source.data
@@ -89,9 +88,9 @@ def contents(name: str) -> dict[str, bytes]:
         case "half":
             return {**files, MAKER: pack[: len(pack) // 2]}
         case "red":
-            return {**files, "manufacturer-nvidia/tests.zz.yaml": RED}
+            return {**files, "rules/manufacturers/nvidia/tests.zz.yaml": RED}
         case "renames":
-            return {**files, "overlay-other-names/pack.yaml": RENAMES}
+            return {**files, "overlays/other-names.yaml": RENAMES}
         case "big":
             return {**files, MAKER: pack + b"#" * (256 * 1024)}
         case "empty":

@@ -37,7 +37,7 @@ def test_the_packs_of_the_image_come_without_the_examples_of_overlays() -> None:
     made = of_image(shipped_packs())
     assert made.overlays == ()
     assert not any("overlays" in group.name for group in made.packs)
-    assert made.source(made.packs[0]) == "image"
+    assert made.source(made.packs[0], "derivation-pool") == "image"
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,15 @@ def test_a_list_that_cannot_be_read_is_a_fault(text: bytes) -> None:
     assert made.awaited == (BUNDLE,)
 
 
-def test_a_source_is_the_config_map_of_a_folder() -> None:
-    made = delivered({"a/pack.yaml": PACK}, origin="ns/engine-pack-")
-    assert made.source(made.packs[0]) == "ns/engine-pack-a"
-    flat = delivered({"pack.yaml": PACK}, origin="ns/engine-pack-")
-    assert flat.source(flat.packs[0]) == "ns/engine-pack"
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("rules/manufacturers/acme/pack.yaml", "ns/engine-pack-manufacturer-acme"),
+        ("rules/extra/mine.yaml", "ns/engine-pack-extra-mine"),
+        ("overlays/hall-7.yml", "ns/engine-overlay-hall-7"),
+        ("pack.yaml", "ns/engine-pack-manufacturer-acme"),
+    ],
+)
+def test_a_source_is_the_config_map_that_the_chart_makes(path: str, source: str) -> None:
+    made = delivered({path: PACK}, origin="ns")
+    assert made.source(made.packs[0], "manufacturer-acme") == source

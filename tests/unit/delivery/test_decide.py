@@ -11,8 +11,10 @@ from engine.chain.changes import InstanceTypeSet
 from engine.delivery import decide
 from engine.delivery.candidate import delivered
 from engine.delivery.decide import consider, loaded
+from engine.delivery.lost import lost_by_node
 from engine.delivery.standing import Standing, after_approval, after_delivery
-from engine.delivery.verdict import InForce, Snapshot, State, Verdict
+from engine.delivery.verdict import InForce, Lost, Snapshot, State, Verdict
+from engine.lang.program import Program
 from tests.unit.delivery.mounts import MAKER, ORIGIN, base, bundle, contents, mounted, snapshot, version
 
 
@@ -95,7 +97,9 @@ def test_an_approved_digest_is_taken_over_with_all_its_renames() -> None:
 
 
 def test_a_maker_that_is_taken_out_while_its_cards_are_there_is_held() -> None:
-    files = {path: data for path, data in base().items() if not path.startswith(("manufacturer", "library"))}
+    files = {
+        path: data for path, data in base().items() if not path.startswith(("rules/manufacturers", "rules/library"))
+    }
     made = consider(delivered(files), serving(), snapshot())
     assert made.state is State.HELD
     assert "(gone)" in made.message
@@ -120,7 +124,7 @@ def test_a_bad_pack_is_refused_with_its_reason_and_the_others_stay_in_force(name
 
 def test_a_good_change_beside_a_bad_one_waits_for_it_by_name() -> None:
     files = contents("broken")
-    pool = next(path for path in files if path.startswith("derivation-pool/pack"))
+    pool = next(path for path in files if path.startswith("rules/derive/pool/pack"))
     made = consider(delivered({**files, pool: files[pool] + b"# new\n"}), serving(), snapshot())
     assert message(made, "derivation-pool") == "not taken: Manufacturer nvidia was refused"
     assert states(made)["derivation-pool"] == "Failed"
@@ -142,7 +146,7 @@ def test_a_fault_of_no_pack_is_told_at_all_of_them() -> None:
 
 
 def test_a_pack_that_cannot_be_read_and_was_never_there_goes_by_its_folder() -> None:
-    made = consider(delivered({**base(), "manufacturer-acme/pack.yaml": b"kind: [\n"}), serving(), snapshot())
+    made = consider(delivered({**base(), "rules/manufacturers/acme/pack.yaml": b"kind: [\n"}), serving(), snapshot())
     assert states(made)["manufacturer-acme"] == "Failed"
     nameless = consider(delivered({**base(), "stray.yaml": b"kind: [\n"}), serving(), snapshot())
     assert nameless.state is State.FAILED
@@ -177,7 +181,7 @@ def test_packs_that_cannot_plan_the_cluster_are_refused() -> None:
 def test_the_tests_in_packs_are_run_without_the_overlays_over_them() -> None:
     # The overlay changes what a test of the pack expects of the cards it names; that is what overlays are for.
     assert verdict("renames").state is State.HELD
-    over = contents("red") | {"overlay-other-names/pack.yaml": contents("renames")["overlay-other-names/pack.yaml"]}
+    over = contents("red") | {"overlays/other-names.yaml": contents("renames")["overlays/other-names.yaml"]}
     assert consider(delivered(over), serving(), snapshot()).state is State.FAILED
 
 
@@ -221,3 +225,29 @@ def test_only_the_version_of_the_pack_differs_in_another_version() -> None:
     made = consider(delivered(version(base(), "9.0.0"), origin=ORIGIN), serving(), snapshot())
     changed = [one for one in made.packs if one.record.version == "9.0.0"]
     assert [one.record.id for one in changed] == ["manufacturer-nvidia"]
+
+
+def test_whoever_knows_the_live_cluster_may_say_what_would_be_lost() -> None:
+    asked = []
+
+    def replan(old: Program, new: Program) -> tuple[Lost, ...]:
+        asked.append((old.digest, new.digest))
+        return (Lost("ResourceFlavor", "a", ("b",)),)
+
+    made = consider(mounted("newer"), serving(), replan)
+    assert (made.state, made.lost) == (State.HELD, (Lost("ResourceFlavor", "a", ("b",)),))
+    assert "ResourceFlavor a -> b" in made.message
+    assert asked == [(serving().program.digest, made.digest)]
+    assert consider(mounted("base"), serving(), replan).state is State.LOADED
+    assert len(asked) == 1  # the same program renames nothing: nobody is asked
+
+
+def test_names_of_nodes_are_lost_where_the_node_has_others_now() -> None:
+    before = {"n1": {"a", "c"}, "n2": {"a"}, "n3": {"d"}, "n4": {"e"}}
+    after = {"n1": {"b", "c"}, "n2": {"a"}, "n3": set[str](), "n5": {"f"}}
+    assert lost_by_node("ResourceFlavor", before, after) == (
+        Lost("ResourceFlavor", "a", ("b",)),
+        Lost("ResourceFlavor", "d"),
+        Lost("ResourceFlavor", "e"),
+    )
+    assert lost_by_node("ResourceFlavor", before, before) == ()

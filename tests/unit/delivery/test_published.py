@@ -159,7 +159,9 @@ def test_a_time_changes_with_the_verdict_only() -> None:
 def test_rule_packs_of_packs_that_are_gone_go_too() -> None:
     cluster = Cluster()
     cluster.write(rule_pack_actions(judged("newer"), {}, EARLY))
-    files = {path: data for path, data in base().items() if not path.startswith(("manufacturer", "library"))}
+    files = {
+        path: data for path, data in base().items() if not path.startswith(("rules/manufacturers", "rules/library"))
+    }
     cluster.write(rule_pack_actions(consider(delivered(files), None, Snapshot()), cluster.statuses(), LATE))
     assert "manufacturer-nvidia" not in cluster.packs
 

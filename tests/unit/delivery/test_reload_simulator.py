@@ -105,7 +105,7 @@ def test_an_incomplete_delivery_is_waited_for_and_then_refused(tmp_path: Path) -
         kubelet.swap(files)
         worker.start()
         await VirtualClock().sleep(1)
-        part = {path: data for path, data in files.items() if not path.startswith("derivation-pool")}
+        part = {path: data for path, data in files.items() if not path.startswith("rules/derive/pool")}
         kubelet.swap(part)
         worker.stir()
         await VirtualClock().sleep(20)
