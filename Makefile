@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo demo-live test test-fast test-e2e test-faults coverage testbed lint bench fuzz schemas compliance locks clean
+.PHONY: help demo demo-live test test-fast test-e2e test-faults coverage testbed lint bench fuzz schemas compliance chart chart-test locks clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -51,6 +51,12 @@ schemas: $(VENV)/.dev ## write the published JSON Schemas anew
 
 compliance: $(VENV)/.dev ## fetch the official JMESPath cases into .cache (needs Go; tests skip without)
 	@$(BIN)/python tests/compliance/fetch.py
+
+chart: $(VENV)/.dev ## make charts/engine whole: packs, Kueue's configuration, Kueue's chart
+	$(BIN)/python charts/build.py
+
+chart-test: chart ## helm lint, rendering, rights
+	$(BIN)/python -m pytest tests/unit/charts
 
 locks: $(VENV)/.dev ## pin the dependencies anew, with hashes
 	$(BIN)/python -m pip install --quiet pip-tools

@@ -1,12 +1,13 @@
 """The worker on the real control plane: 1,000 played Nodes cold, one change, a restart, and what is written at rest.
 
-`python -m tests.bench live`; needs what `python -m tests.cluster` needs, with built binaries, and takes some three minutes.
+`python -m tests.bench live` (`python -m tests.bench.bench_live 50` for 200); needs what `python -m tests.cluster` needs, with built binaries, and takes some three minutes.
 Figures are beside the targets and fail nothing: the machine is shared by etcd, the API server, Kueue and the player.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import threading
@@ -16,7 +17,7 @@ from contextlib import suppress
 from datetime import datetime
 from http.client import HTTPException
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from tests.cluster.api import Api, ApiError
 from tests.cluster.cluster import Cluster
@@ -29,6 +30,7 @@ from tests.cluster.world import Process
 COPIES: Final = 250
 SAMPLES: Final = 40
 REST_SECONDS: Final = 20.0
+QUIET_SECONDS: Final = 5.0
 NODES: Final = "/api/v1/nodes"
 FEATURES: Final = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/gpustack-system/nodefeatures"
 LABEL: Final = "bench.example/sample"
@@ -38,7 +40,7 @@ _WRITTEN: Final = ("customresourcedefinitions", "events", "nodefeaturerules", "n
 _TOTAL: Final = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 
 
-def main() -> None:
+def main(count: int = COPIES) -> None:
     """Prints the figures."""
     begun = time.monotonic()
     try:
@@ -51,7 +53,7 @@ def main() -> None:
         begun = time.monotonic()
         machinery = Machinery()
         facts = machine_facts([REPOSITORY / "tests" / "machines" / "walkthrough"])
-        nodes = [machinery.objects(each) for each in copies(facts, COPIES)]
+        nodes = [machinery.objects(each) for each in copies(facts, count)]
         with NodePlayer(cluster.api) as player:
             player.add(nodes)
             show(f"{len(nodes):,} Nodes played (not ours)", time.monotonic() - begun, "s")
@@ -61,6 +63,7 @@ def main() -> None:
 def measure(cluster: Cluster, names: list[str]) -> None:
     """All figures of the worker, in turn; each begins where the last one left the cluster."""
     api = cluster.api
+    quiet(api)
     before = writes(api)
     argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", cluster.kubeconfig, "--log-format", "json"]
     worker = cluster.spawn(_WORKER, argv)
@@ -71,7 +74,9 @@ def measure(cluster: Cluster, names: list[str]) -> None:
     show(f"{len(names):,} Nodes cold, from leading", time.time() - led, "s", "<= 10")
     time.sleep(10)
     show("Node writes", difference(before, writes(api))["nodes"], "", f"{len(names)}")
-    show("its peak memory", peak_mb(), "MiB")
+    peak, spent = process()
+    show("its CPU time so far, start included", spent, "s")
+    show("its peak memory", peak, "MiB")
 
     before = writes(api)
     time.sleep(REST_SECONDS)
@@ -111,7 +116,7 @@ class Watch:
         self._news = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="node-watch", daemon=True)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         self._thread.start()
         time.sleep(1)
         return self
@@ -180,14 +185,25 @@ def difference(before: dict[str, float], after: dict[str, float]) -> dict[str, f
     return {name: after[name] - before[name] for name in after}
 
 
-def peak_mb() -> float:
-    """Peak resident memory of the worker's process; 0 where it cannot be seen."""
+def quiet(api: Api) -> None:
+    """Waits until the controller-manager is done with taints and Events of new Nodes: its writes are no Engine's."""
+    last, since = writes(api), time.monotonic()
+    while time.monotonic() - since < QUIET_SECONDS:
+        time.sleep(1)
+        now = writes(api)
+        if now != last:
+            last, since = now, time.monotonic()
+
+
+def process() -> tuple[float, float]:
+    """Peak resident memory in MiB and seconds of CPU time of the worker's process; zeros where it cannot be seen."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if b"engine\0worker\0--kubeconfig" in (folder / "cmdline").read_bytes():
                 (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text("utf-8"))
-                return int(peak) / 1024
-    return 0.0
+                spent = (folder / "stat").read_text("utf-8").rpartition(") ")[2].split()[11:13]
+                return int(peak) / 1024, sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")
+    return 0.0, 0.0
 
 
 def show(what: str, figure: float, unit: str, target: str = "") -> None:
@@ -197,4 +213,4 @@ def show(what: str, figure: float, unit: str, target: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -20,6 +20,9 @@ from engine.worker.options import LEASE
 from tests.unit.charts.chart import read
 
 ENGINE = build.REPOSITORY / "engine"
+PARTS = ("delivery", "features", "worker")
+"""What runs in the worker's process and speaks of objects."""
+
 TABLE = read((build.CHART / "files" / "rbac.yaml").read_text("utf-8"))
 
 VERBS = {
@@ -85,8 +88,8 @@ def _granted() -> dict[str, set[str]]:
 
 
 def _calls() -> Iterator[tuple[str, str, str]]:
-    """Resource, verb and where, of every call in the worker and the features that it runs."""
-    for file in sorted([*(ENGINE / "worker").rglob("*.py"), *(ENGINE / "features").rglob("*.py")]):
+    """Resource, verb and where, of every call in the worker's process."""
+    for file in sorted(file for part in PARTS for file in (ENGINE / part).rglob("*.py")):
         module = importlib.import_module(".".join(file.relative_to(build.REPOSITORY).with_suffix("").parts))
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call):
