@@ -5,12 +5,14 @@ Answers `engine --help` by itself, so that it costs little more than starting Py
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from engine.cli.commands import PROGRAM, overview
 
 INTERRUPTED = 130  # what shells give a program that was interrupted
+COLLECT_AFTER = 200_000  # objects made and not yet freed
 COMPLETION_VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
 
@@ -18,6 +20,8 @@ def main() -> None:
     """Run the command line; never returns."""
     if sys.argv[1:] in ([], ["--help"], ["-h"]) and COMPLETION_VARIABLE not in os.environ:
         sys.exit(_print_overview())
+    # A command lives for seconds and makes few cycles: collecting its trees again and again costs a fifth of its time.
+    gc.set_threshold(COLLECT_AFTER)
     try:
         from engine.cli.group import cli
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from engine.errors import ContractError
@@ -26,16 +27,37 @@ _SIMPLE: Final = {"str": STR, "int": INT, "bool": BOOL, "any": ANY, "null": NULL
 
 
 def parse_type(notation: str, named: Mapping[str, Type] | None = None) -> Type:
-    """The type a notation declares; `named` gives what `@name` stands for. Raises ContractError on a slip."""
-    parser = _Notation(notation, named or {})
+    """The type a notation declares; `named` gives what `@name` stands for. Raises ContractError on a slip.
+
+    Cost: a notation without `@name` is read once a process; most of the catalogue's are.
+    """
+    return _read_type(notation, named or {}) if "@" in notation else _known_type(notation)
+
+
+def parse_shape(notation: str, named: Mapping[str, Type] | None = None) -> tuple[Type, ...]:
+    """The alternatives of an emit shape, `{…} or {…}`; nearly always one."""
+    return _read_shape(notation, named or {}) if "@" in notation else _known_shape(notation)
+
+
+@cache
+def _known_type(notation: str) -> Type:
+    return _read_type(notation, {})
+
+
+@cache
+def _known_shape(notation: str) -> tuple[Type, ...]:
+    return _read_shape(notation, {})
+
+
+def _read_type(notation: str, named: Mapping[str, Type]) -> Type:
+    parser = _Notation(notation, named)
     made = parser.type()
     parser.finish()
     return made
 
 
-def parse_shape(notation: str, named: Mapping[str, Type] | None = None) -> tuple[Type, ...]:
-    """The alternatives of an emit shape, `{…} or {…}`; nearly always one."""
-    parser = _Notation(notation, named or {})
+def _read_shape(notation: str, named: Mapping[str, Type]) -> tuple[Type, ...]:
+    parser = _Notation(notation, named)
     made = [parser.type()]
     while parser.peek() == "or":
         parser.take()

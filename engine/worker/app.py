@@ -201,8 +201,9 @@ class Worker:
             self.features.put_direct_labels(node, self.fleet.profile_labels(node))
 
     def _is_awaited(self, node: str) -> bool:
-        """Whether a Node's first write would soon be followed by another."""
-        return node not in self._labelled or self._observer.worker_feature(node) is None
+        """Whether a Node's first write would soon be followed by another. Without Kueue there will be no profile."""
+        has_kueue = self.informers.topologies.has_synced
+        return (has_kueue and node not in self._labelled) or self._observer.worker_feature(node) is None
 
     def _policy(self) -> Policy:
         namespace = self._options.namespace

@@ -65,7 +65,7 @@ def measure(cluster: Cluster, names: list[str]) -> None:
     api = cluster.api
     quiet(api)
     before = writes(api)
-    argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", cluster.kubeconfig, "--log-format", "json"]
+    argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", str(cluster.kubeconfig), "--log-format", "json"]
     worker = cluster.spawn(_WORKER, argv)
     led = leads(worker, 1)
     until(
@@ -174,7 +174,7 @@ def writes(api: Api) -> dict[str, float]:
     found = dict.fromkeys(_WRITTEN, 0.0)
     for labels, value in _TOTAL.findall(api.text("/metrics")):
         told = dict(re.findall(r'(\w+)="([^"]*)"', labels))
-        is_write = told["verb"] in ("APPLY", "DELETE", "PATCH", "POST", "PUT")
+        is_write = told["verb"] in ("APPLY", "DELETE", "PATCH", "POST", "PUT") and told["code"].startswith("2")
         if is_write and told["resource"] in found and not told["subresource"]:
             found[told["resource"]] += float(value)
     return found

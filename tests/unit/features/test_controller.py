@@ -14,7 +14,7 @@ from engine.cluster.events import EventRecorder
 from engine.cluster.informer import Informer
 from engine.cluster.resources import EVENTS, LEASES, NODE_FEATURES, NODES, PODS
 from engine.cluster.writers import Writer
-from engine.features.controller import FeatureController, Settings
+from engine.features.controller import AWAITED_SECONDS, FeatureController, Settings
 from engine.features.foreign import LEASE, Standing
 from engine.features.objects import READ_NODE_FEATURES
 from tests.fakes.apiserver import ApiServer, FakeTransport
@@ -272,7 +272,7 @@ def test_the_first_write_waits_for_the_workers_object_but_not_for_ever() -> None
         await stage.feature("n1-gpustack-worker", {"labels": {"gpustack.ai/managed": "true"}})
         await asyncio.sleep(0.5)
         assert stage.node_writes() == 1
-        await asyncio.sleep(5)
+        await asyncio.sleep(AWAITED_SECONDS)
         assert stage.node_writes() == 2
 
     awaited = {"n1", "n2"}
