@@ -68,8 +68,8 @@ def boot(
             each.result()
         if prepared is not None:
             prepared.result()
-            for each in files.webhooks():
-                _install(cluster, f"{_WEBHOOKS}/{each['kind'].lower()}s", each)
+            for webhook in files.webhooks():
+                _install(cluster, f"{_WEBHOOKS}/{webhook['kind'].lower()}s", webhook)
             for crd in crds:
                 group = f"{crd['spec']['group']}/{crd['spec']['versions'][-1]['name']}"
                 cluster.wait_served(group, crd["spec"]["names"]["plural"])

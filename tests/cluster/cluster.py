@@ -217,7 +217,8 @@ class Cluster:
             answer = response.read()
             if response.status != 200:
                 raise ClusterError(f"etcd {path}: {answer.decode('utf-8', 'replace')}")
-            return json.loads(answer)
+            told: dict[str, Any] = json.loads(answer)
+            return told
 
     @contextmanager
     def _plain(self, port: int) -> Iterator[http.client.HTTPConnection]:

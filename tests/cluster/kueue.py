@@ -78,7 +78,8 @@ def shipped_transformations() -> list[Object]:
     # reading and linking all rules takes longer than starting etcd, and competes with the API server for the processor
     kept = cache_home() / f"transformations-{_rules_digest()}.json"
     if kept.exists():
-        return json.loads(kept.read_text("utf-8"))
+        read: list[dict[str, Any]] = json.loads(kept.read_text("utf-8"))
+        return read
     from engine.sections.resources import resource_names
     from tests.cluster.rules import shipped_program
 

@@ -61,7 +61,8 @@ class Process:
         code = self.wait(grace_seconds)
         if code is None:
             self.kill()
-        return self.told()["code"]
+        ended: int = self.told()["code"]
+        return ended
 
     def pause(self) -> None:
         self.signal("SIGSTOP")
@@ -74,7 +75,8 @@ class Process:
 
     def wait(self, timeout_seconds: float | None = None) -> int | None:
         """The exit code; None when it still runs after that time."""
-        return self.world.ask("wait", name=self.name, timeout=timeout_seconds)["code"]
+        code: int | None = self.world.ask("wait", name=self.name, timeout=timeout_seconds)["code"]
+        return code
 
     def start_again(self) -> None:
         """As it was started before; it must have ended."""
@@ -162,7 +164,8 @@ class World:
         return Process(self, name)
 
     def processes(self) -> list[dict[str, Any]]:
-        return self.ask("list")["processes"]
+        listed: list[dict[str, Any]] = self.ask("list")["processes"]
+        return listed
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -226,4 +229,5 @@ def _supervisor_pid(folder: Folder) -> int:
     """The supervisor's pid as seen from here: it does not know it itself, the kernel translates it for a socket's peer."""
     with _connected(folder) as connection:
         told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return struct.unpack("3i", told)[0]
+    pid: int = struct.unpack("3i", told)[0]
+    return pid

@@ -79,9 +79,10 @@ class NodeWatch:
 
 
 @pytest.fixture
-def worker(cluster: Cluster, machinery: Machinery) -> Iterator[Process]:
-    """A worker at rest over two machines."""
-    process = cluster.spawn(WORKER, [sys.executable, "-m", "engine", "worker", "--kubeconfig", cluster.kubeconfig])
+def worker(cluster: Cluster, machinery: Machinery, request: pytest.FixtureRequest) -> Iterator[Process]:
+    """A worker at rest over two machines, with a log of its own."""
+    name = f"{WORKER}-{request.node.callspec.id.lower()}"
+    process = cluster.spawn(name, [sys.executable, "-m", "engine", "worker", "--kubeconfig", cluster.kubeconfig])
     with NodePlayer(cluster.api) as player:
         player.add(
             [machinery.objects(each) for each in machine_facts([WALKTHROUGH / f"{name}.yaml" for name in NAMES])]
@@ -119,7 +120,7 @@ def test_an_nfd_that_comes_is_not_fought_and_loses_no_label(
     before = own_writes(cluster)
     nfd = Nfd(cluster)
     nfd.turn()
-    eventually(lambda: "reason=ForeignNFD" in cluster.log(WORKER, 200), what="the worker has seen it")
+    eventually(lambda: "reason=ForeignNFD" in cluster.log(worker.name, 200), what="the worker has seen it")
     nfd.turn()
     patch = {"spec": {"labels": {"gpustack.ai/managed": "false"}}}
     cluster.api.patch(f"{FEATURES}/node-a10g-gpustack-worker", patch)
