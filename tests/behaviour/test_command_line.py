@@ -117,6 +117,7 @@ def test_an_interrupt_is_130_and_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_interrupt_while_starting_is_no_traceback_either() -> None:
     script = (
         "import sys, signal, os; sys.argv = ['engine', 'version']\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background shell ignores interrupts
         "class Finder:\n"
         "    def find_spec(self, name, *rest):\n"
         "        if name == 'engine.cli.group': os.kill(os.getpid(), signal.SIGINT)\n"

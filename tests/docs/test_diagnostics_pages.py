@@ -30,9 +30,11 @@ RESERVED = {
     "RP902": "reasons of `could not tell` get codes when the service reports conditions",
     "RP903": "reasons of `could not tell` get codes when the service reports conditions",
     "RP904": "reasons of `could not tell` get codes when the service reports conditions",
-    "RP910": "packs are not delivered to a running service yet",
-    "RP911": "packs are not delivered to a running service yet",
 }
+
+# Codes about a mounted volume, which no pack can show; where each is shown instead.
+SHOWN_ELSEWHERE = {"RP910": "tests/unit/delivery", "RP911": "tests/unit/delivery"}
+WITH_EXAMPLES = sorted(set(CODES) - set(RESERVED) - set(SHOWN_ELSEWHERE))
 
 HEAD = 'apiVersion: rules.gpustack.ai/v1alpha1\nkind: Manufacturer\nmetadata: {name: acme, version: "1.0.0"}\nspec:\n'
 IDENTITY = """\
@@ -122,7 +124,7 @@ def test_a_page_names_its_code_and_says_why_and_what_to_do(code: str) -> None:
     assert f"[{code}]({code}.md)" in (PAGES / "README.md").read_text()
 
 
-@pytest.mark.parametrize("code", sorted(set(CODES) - set(RESERVED)))
+@pytest.mark.parametrize("code", WITH_EXAMPLES)
 def test_a_failing_example_gives_exactly_the_code_of_its_page(code: str, tmp_path: Path) -> None:
     found = examples(code, "failing")
     assert found
@@ -130,7 +132,7 @@ def test_a_failing_example_gives_exactly_the_code_of_its_page(code: str, tmp_pat
         assert codes(example, tmp_path) == {code}
 
 
-@pytest.mark.parametrize("code", sorted(set(CODES) - set(RESERVED)))
+@pytest.mark.parametrize("code", WITH_EXAMPLES)
 def test_a_fixed_example_gives_nothing(code: str, tmp_path: Path) -> None:
     found = examples(code, "fixed")
     assert found
@@ -144,3 +146,10 @@ def test_a_reserved_code_is_given_by_nothing_and_says_so(code: str) -> None:
     named = [path for path in engine.rglob("*.py") if path.name != "codes.py" and f'"{code}"' in path.read_text()]
     assert named == []
     assert "Reserved: nothing gives this code yet." in (PAGES / f"{code}.md").read_text()
+
+
+@pytest.mark.parametrize("code", sorted(SHOWN_ELSEWHERE))
+def test_a_code_that_no_pack_can_show_is_shown_by_tests_of_its_own(code: str) -> None:
+    tests = (PAGES.parents[1] / SHOWN_ELSEWHERE[code]).rglob("test_*.py")
+    assert any(f'"{code}"' in path.read_text() for path in tests)
+    assert "No pack can show it." in (PAGES / f"{code}.md").read_text()
