@@ -11,7 +11,6 @@ from engine.lang.packs import PackFiles
 from engine.lang.program import Program
 from engine.lang.source import Source
 from engine.lang.tree import plain
-from engine.lang.tree_edit import parse_path, path_text
 from engine.sections.catalog import CATALOGUE
 
 HEAD = "apiVersion: rules.gpustack.ai/v1alpha1\n"
@@ -499,12 +498,3 @@ def test_a_waiting_overlay_of_the_context_is_left_alone() -> None:
 
 
 # paths
-
-
-@pytest.mark.parametrize("text", ["emit.env.X", 'emit."site.example/rack".x', '"a\\"b.c"', "a"])
-def test_a_path_is_read_back_as_it_is_written(text: str) -> None:
-    assert path_text(parse_path(text)) == text
-
-
-def test_a_list_position_is_written_in_brackets() -> None:
-    assert path_text(("pci", 0, "vendor")) == "pci[0].vendor"
