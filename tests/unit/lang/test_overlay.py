@@ -495,6 +495,3 @@ def test_a_waiting_overlay_does_not_repeat_what_is_wrong_with_its_pack() -> None
 def test_a_waiting_overlay_of_the_context_is_left_alone() -> None:
     waiting = overlay("  params: {most: 99}\n")
     assert findings(link(files(pack()), CATALOGUE, context=files(waiting, start=1))) == []
-
-
-# paths
