@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.cluster import Cluster, ready_binaries
-from tests.cluster.errors import MissingError
+from tests.cluster.errors import ClusterError, MissingError
 from tests.cluster.machines import Machinery
 from tests.cluster.needs import in_ci
 from tests.cluster.player import NodePlayer
@@ -35,10 +35,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     cluster = item.session.stash.get(_CLUSTER, None)
     if report.failed and cluster is not None and "cluster" in getattr(item, "fixturenames", ()):
         item.session.stash[_HAS_FAILED] = True
-        ends = "\n\n".join(
-            f"--- {each['name']} ({each['state']})\n{cluster.log(each['name'], 15)}" for each in _told(cluster)
-        )
-        report.sections.append(("cluster", f"logs are kept in {cluster.folder.logs}\n{ends}"))
+        report.sections.append(("cluster", f"logs are kept in {cluster.folder.logs}\n{_ends_of_logs(cluster)}"))
 
 
 @pytest.fixture(scope="session")
@@ -98,8 +95,9 @@ _CLUSTER: pytest.StashKey[Cluster] = pytest.StashKey()
 _HAS_FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
-def _told(cluster: Cluster) -> list[dict]:
+def _ends_of_logs(cluster: Cluster) -> str:
     try:
-        return cluster.world.processes()
-    except Exception:
-        return []
+        processes = cluster.world.processes()
+    except ClusterError as error:  # a report about a failed test must not fail itself
+        return f"its processes cannot be listed: {error}"
+    return "\n\n".join(f"--- {each['name']} ({each['state']})\n{cluster.log(each['name'], 15)}" for each in processes)
