@@ -40,6 +40,10 @@ class Catalogue:
             touched.add(row.name)
         return touched
 
+    def names(self) -> list[str]:
+        """The rows that flavors show, sorted."""
+        return sorted(self._rows)
+
     def row(self, name: str) -> tuple[CatalogueRow | None, Condition | None]:
         """The row of that name, and a condition when flavors disagree about it.
 

@@ -13,7 +13,8 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from engine.chain.conditions import Condition, Findings
-from engine.chain.contribution import CpuIdentity, GroupShare, NodeContribution
+from engine.chain.contribution import CpuIdentity, NodeContribution
+from engine.chain.group_shares import group_shares
 from engine.chain.node_capacity import count_maker, token_capacity
 from engine.chain.node_cards import CardReader
 from engine.chain.node_memo import Answers
@@ -23,7 +24,6 @@ from engine.domain.facts import NodeFacts
 from engine.domain.feasibility import Ledger
 from engine.domain.inventory import Group
 from engine.domain.ledger import free_state
-from engine.domain.views import summarise
 from engine.errors import EvaluationError
 from engine.sections.answer import Evaluator
 from engine.values.quantities import canonical, whole_cores
@@ -126,7 +126,7 @@ class NodePlanner:
             else self._ask.shares(
                 labelled, found, managed=managed, profile=profile, accelerated=accelerated, cores=cores
             ),
-            groups=_group_shares(labelled, groups, rows),
+            groups=group_shares(labelled, groups, rows),
         )
         return NodePlan(
             facts=facts,
@@ -195,40 +195,3 @@ def _maker(group: Group) -> str:
 
 def _all_free(groups: Iterable[Group]) -> Ledger:
     return {card.uuid: free_state(card) for group in groups for card in group.cards}
-
-
-def _group_shares(
-    labelled: tuple[LabelledGroup, ...], groups: tuple[Group, ...], rows: Ledger
-) -> tuple[GroupShare, ...]:
-    stated = {group.key: group for group in groups}
-    return tuple(_group_share(each, stated.get(each.key), rows) for each in labelled)
-
-
-def _group_share(labelled: LabelledGroup, group: Group | None, rows: Ledger) -> GroupShare:
-    return GroupShare(
-        key=labelled.key,
-        manufacturer=labelled.manufacturer,
-        product=labelled.product,
-        family=labelled.family,
-        memory=labelled.memory,
-        cores=labelled.cores,
-        count=labelled.count,
-        sliceable=bool(group and group.sliceable_cards),
-        compute_capability=group.compute_capability if group else None,
-        driver_version=group.driver_version if group else None,
-        runtime_version=group.runtime_version if group else None,
-        summary=summarise(group.cards, rows) if group else None,
-        logical_slices=group.logical_slices if group else 0,
-        cores_overcommit=bool(group and group.cores_overcommit),
-        partition_ceilings=_partition_ceilings(group) if group else (),
-    )
-
-
-def _partition_ceilings(group: Group) -> tuple[tuple[str, int, int], ...]:
-    """(published profile, instances on empty cards, MiB of one) of the group's partitioned cards, sorted; least MiB."""
-    totals: dict[str, tuple[int, int]] = {}
-    for card in group.partitioned_cards:
-        for profile in card.profiles:
-            count, mib = totals.get(profile.published, (0, profile.memory_mib))
-            totals[profile.published] = (count + profile.ceiling, min(mib, profile.memory_mib))
-    return tuple((name, count, mib) for name, (count, mib) in sorted(totals.items()))

@@ -175,10 +175,25 @@ class NodeQuestions:
             return {}
         keys = tuple(group.key for group in groups)
         name, cpu_key = profile.profile if profile else None, cpu.key if cpu else None
+        return self.devices_of(
+            keys, os=facts.os, arch=facts.arch, managed=managed, profile=name, cpu_key=cpu_key, found=found
+        )
+
+    def devices_of(
+        self,
+        keys: tuple[str, ...],
+        *,
+        os: str,
+        arch: str,
+        managed: str | None,
+        profile: str | None,
+        cpu_key: str | None,
+        found: Findings,
+    ) -> dict[str, str]:
         answer = self._answers.get(
-            ("devices-labels", facts.os, facts.arch, keys, managed, name, cpu_key),
+            ("devices-labels", os, arch, keys, managed, profile, cpu_key),
             lambda: devices_labels(
-                self._program, keys, os=facts.os, arch=facts.arch, managed=managed, profile=name, cpu_key=cpu_key
+                self._program, keys, os=os, arch=arch, managed=managed, profile=profile, cpu_key=cpu_key
             ),
         )
         return found.value(answer, "labels of the Devices object") or {}

@@ -43,6 +43,18 @@ class Pools:
         self._members.setdefault(entry.pool.name, {})[flavor] = entry
         return {entry.pool.name}
 
+    def names(self) -> list[str]:
+        """The pools that have flavors, sorted."""
+        return sorted(self._members)
+
+    def flavors(self, name: str) -> list[str]:
+        """The flavors of a pool, sorted."""
+        return sorted(self._members.get(name, ()))
+
+    def pool_of(self, flavor: str) -> str | None:
+        """The pool that a flavor is in."""
+        return self._of_flavor.get(flavor)
+
     def view(self, name: str) -> PoolView | None:
         """The pool, or None when no flavor is in it.
 

@@ -6,37 +6,30 @@ it had and says why; no other queue notices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from engine.chain.book import FlavorEntry
 from engine.chain.changes import Condition
-from engine.chain.fields import QueueFields, TypeFields, TypeStatus
+from engine.chain.fields import QueueFields, TypeFields
+from engine.chain.report import created_state, queue_labels, type_status
 from engine.chain.tally import TypeTally
 from engine.chain.told import told
-from engine.chain.types import GENERIC, MadeType
+from engine.chain.types import MadeType
 from engine.domain.kueue_limits import FLAVORS_PER_GROUP, is_near_flavor_limit
 from engine.domain.kueue_model import observe, settle
-from engine.domain.queue import phase
 from engine.domain.queue_plan import LiveFlavor, plan_queue
-from engine.domain.queue_state import QueueState, StopPolicy, TopologyReady, read_markers
-from engine.domain.views import cpu_view
+from engine.domain.queue_state import TopologyReady
 from engine.errors import EvaluationError
 from engine.sections.answer import Evaluator
 from engine.sections.checks import queue_checks
-from engine.sections.cpu import detail_object
 from engine.sections.quota import Quota, flavor_quota
 from engine.sections.resources import resource_names
 
 KIND: Final = "ClusterQueue"
 
-# The settings that code, not a rule, obeys: they steer the state machine and the arithmetic of a view.
 DRAINS_WHEN_NO_FLAVORS: Final = "instanceTypeDrainWhenNoFlavors"
-OVERCOMMITS_CPU: Final = "instanceGeneralResourcesOvercommit"
-AWARE_OF_CPU: Final = "instanceTypeAwareCpuManufacturer"
-
-_POLICIES: Final[dict[str, StopPolicy]] = {"None": "None", "Hold": "Hold", "HoldAndDrain": "HoldAndDrain"}
+"""The setting that code, not a rule, obeys here: it steers the state machine."""
 
 
 class QueueRules:
@@ -61,7 +54,7 @@ class QueueRules:
         """A flavor with its quota in the queue. Raises: EvaluationError: could not tell."""
         fields = entry.fields
         maker = fields.accelerator.manufacturer if fields.accelerator else None
-        quota = self._quota(fields.capacity, None if maker is None else self._credits_of(maker), acceleratable)
+        quota = self.quota(maker, fields.capacity, acceleratable=acceleratable)
         return LiveFlavor(
             name=fields.name,
             resource=quota.resource,
@@ -72,6 +65,10 @@ class QueueRules:
             topology=fields.topology_name,
             profile_topology=entry.input.profile.name,
         )
+
+    def quota(self, maker: str | None, capacity: int, *, acceleratable: bool) -> Quota:
+        """What a flavor with so many cards of a maker, or cores, is worth. Raises: EvaluationError: could not tell."""
+        return self._quota(capacity, None if maker is None else self._credits_of(maker), acceleratable)
 
     def _quota(self, capacity: int, credits_name: str | None, acceleratable: bool) -> Quota:  # noqa: FBT001 - a key part
         asked = (acceleratable, capacity, credits_name)
@@ -88,6 +85,17 @@ class QueueRules:
         return self._credits[maker]
 
 
+def check_one_resource(flavors: Iterable[LiveFlavor]) -> None:
+    """Raises: EvaluationError: flavors of one queue name several resources; its one group could not hold them."""
+    resources = sorted({flavor.resource for flavor in flavors})
+    if len(resources) > 1:
+        raise EvaluationError(
+            "flavors of one queue name several resources",
+            why=", ".join(resources),
+            remedy="give each resource a type of its own",
+        )
+
+
 class LiveType:
     """A type with its queue and its running sums."""
 
@@ -97,7 +105,7 @@ class LiveType:
         self.made = made
         self.spec: Mapping[str, Any] = made.spec
         self.tally = TypeTally()
-        self.state = _created(made)
+        self.state = created_state(made)
         self.topology_ready: TopologyReady | None = None
         self.conditions: tuple[Condition, ...] = ()
         self.queue: QueueFields | None = None
@@ -128,13 +136,7 @@ class LiveType:
         acceleratable = bool(self.spec["acceleratable"])
         checks = rules.checks(acceleratable=acceleratable)
         flavors = [rules.live(entry, acceleratable=acceleratable) for entry in feeding]
-        resources = sorted({flavor.resource for flavor in flavors})
-        if len(resources) > 1:
-            raise EvaluationError(
-                "flavors of one queue name several resources",
-                why=", ".join(resources),
-                remedy="give each resource a type of its own",
-            )
+        check_one_resource(flavors)
         settled = settle(
             self.state,
             plan_queue(self.state, flavors, checks),
@@ -147,66 +149,7 @@ class LiveType:
             self.spec = {**self.spec, "inactive": settled.inactive}
 
     def _report(self, feeding: list[FlavorEntry], rules: QueueRules) -> None:
-        made, drained = self.made, self.state.is_held_and_drained
-        shown, message = phase(self.state, observe(self.state))
-        accelerated = bool(self.spec["acceleratable"])
-        status = TypeStatus(phase=shown, phase_message=message, detail=self._detail(feeding, rules.settings))
-        if accelerated:
-            status = replace(status, accelerator=self.tally.views(held_and_drained=drained))
-        else:
-            in_force = {quota.flavor for quota in self.state.groups}
-            cores = max((entry.fields.key.count for entry in feeding if entry.fields.name in in_force), default=0)
-            view = cpu_view(
-                sum(quota.nominal for quota in self.state.groups),
-                cores,
-                overcommit=bool(rules.settings.get(OVERCOMMITS_CPU)),
-                held_and_drained=drained,
-            )
-            status = replace(status, cpu=view)
-        labels = {**made.selector, **dict(made.queue.labels)}
-        self.queue = QueueFields(made.name, labels, made.queue, self.state, self.topology_ready)
+        made = self.made
+        status = type_status(self.spec, self.state, observe(self.state), feeding, self.tally, rules.settings)
+        self.queue = QueueFields(made.name, queue_labels(made), made.queue, self.state, self.topology_ready)
         self.type = TypeFields(made.name, made.labels, self.spec, made.entrance.name, made.derived, status)
-
-    def _detail(self, feeding: list[FlavorEntry], settings: Mapping[str, Any]) -> dict[str, Any]:
-        if not feeding or (not self.spec["acceleratable"] and self.spec["generalGroup"] == GENERIC):
-            return {}
-        fields = feeding[0].fields
-        cpu = {"manufacturer": fields.cpu.manufacturer, "product": fields.cpu.name, "family": fields.cpu.family}
-        cpu |= detail_object(fields.cpu.detail)
-        card = fields.accelerator
-        if card is None:
-            return _known(cpu)
-        versions = self.tally.runtime_versions()
-        return _known(
-            {
-                "manufacturer": card.manufacturer,
-                "product": card.product,
-                "family": card.family,
-                "memory": card.memory,
-                "cores": card.cores,
-                "computeCapability": card.compute_capability,
-                "slicedDetail": self.tally.sliced_detail(),
-                "cpu": _known(cpu) if settings.get(AWARE_OF_CPU) else None,
-                "runtimeVersion": versions[0] if versions else None,
-                "runtimeVersions": list(versions) or None,
-            }
-        )
-
-
-def _created(made: MadeType) -> QueueState:
-    policy = _POLICIES.get(made.queue.stop_policy)
-    if policy is None:
-        raise EvaluationError(
-            f"section queue gave the stop policy {made.queue.stop_policy!r}", why="it is none of three"
-        )
-    markers = read_markers(dict(made.queue.annotations))
-    return QueueState(
-        stop_policy=policy,
-        has_selector=bool(made.selector),
-        is_topology_aware=bool(markers["is_topology_aware"]),
-        has_empty_plan_hold=bool(markers["has_empty_plan_hold"]),
-    )
-
-
-def _known(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in (None, "")}

@@ -17,6 +17,7 @@ from engine.cluster.informer import Informer, Trouble
 from engine.cluster.objects import Node, OwnedMeta, Part
 from engine.cluster.queue import QueueSettings, WorkQueue, run_workers
 from engine.cluster.resources import NODES, ObjectKey, Resource
+from engine.cluster.tally import Done, Tally, tallied
 from engine.cluster.writers import Writer
 from engine.features.book import FeatureBook, nfd_has_written
 from engine.features.foreign import Provider, Standing, judge, manager_of
@@ -71,7 +72,9 @@ class FeatureController:
         failed: Callable[[str, Exception], None] = lambda _node, _error: None,
         report: Callable[[Trouble], None] = lambda _: None,
     ) -> None:
+        self.name = "features"
         self.passes = 0
+        self.tally = Tally()
         self._client = client
         self._clock = client.clock
         self._writer = writer
@@ -92,9 +95,19 @@ class FeatureController:
         nodes.add_handler(self._take_node)
         features.add_handler(self._take_feature)
 
+    @property
+    def queue(self) -> WorkQueue[str] | None:
+        """The Nodes that wait, while this process leads."""
+        return self._queue
+
     def put_direct_labels(self, node: str, labels: Mapping[str, str]) -> None:
         """Labels that the worker puts on a Node in the same write."""
         self._add(self._book.put_direct_labels(node, labels))
+
+    def set_rules(self, rules: HostRules) -> None:
+        """The rules are others now; every Node is looked at again."""
+        self._rules = rules
+        self._add(self._book.nodes())
 
     def set_policy(self, policy: Policy) -> None:
         """The policy is another one now; every Node is looked at again."""
@@ -111,20 +124,21 @@ class FeatureController:
         queue = self._queue = WorkQueue(self._clock, QueueSettings(window_seconds=self._settings.window_seconds))
         self._judge()
         self._add(self._book.nodes())
+        work = tallied(self._work, self.tally, self._clock)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep_judging())
-                group.create_task(run_workers(queue, self._work, workers=self._settings.workers, report=self._failed))
+                group.create_task(run_workers(queue, work, workers=self._settings.workers, report=self._failed))
         finally:
             self._queue = None
 
-    async def _work(self, name: str) -> None:
+    async def _work(self, name: str) -> Done:
         if self._waits(name):
-            return
+            return Done.UNCHANGED
         for _ in range(CONFLICTS):
             neighbourhood = self._book.neighbourhood(name, self._clock.monotonic())
             if neighbourhood is None:
-                return
+                return Done.UNCHANGED
             self.passes += 1
             made = plan(neighbourhood, self._rules, self._policy)
             try:
@@ -134,10 +148,10 @@ class FeatureController:
                 await self._read_again(made.actions)
             except NotFound:
                 # Gone in between; its own event follows.
-                return
+                return Done.UNCHANGED
             else:
                 await self._finish(name, made)
-                return
+                return Done.WRITTEN if made.actions else Done.UNCHANGED
         raise Conflict("a node was written by others each time", where=f"nodes/{name}", status=409)
 
     def _waits(self, name: str) -> bool:

@@ -9,32 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from engine.chain.conditions import Condition, Findings
-from engine.chain.contribution import GroupShare, NodeContribution, Profile
+from engine.chain.contribution import NodeContribution, Profile
+from engine.chain.group_shares import group_shares
 from engine.chain.node import NodeProgram
 from engine.chain.node_memo import Answers
 from engine.chain.node_questions import NodeQuestions
-from engine.chain.readback import Constants, LabelledGroup, read_count, read_groups
+from engine.chain.readback import Constants, read_count, read_groups
 from engine.cluster.objects import Node
 from engine.domain.facts import CpuFacts, NodeFacts
 from engine.errors import EvaluationError
 from engine.features.hostfacts import HostFacts, general_key_cpu
 from engine.sections.cpu import CpuIdentity
 from engine.values.quantities import whole_cores
+from engine.worker.cards import NodeCards
 
 Labels = Mapping[str, str]
 
 _UNTOLD = "CouldNotTell"
 _NO_CPU = CpuFacts()
+NO_CARDS: Final = NodeCards()
 
 
 @dataclass(frozen=True, slots=True)
 class SeenNode:
-    """What the worker reads of a Node; a heartbeat changes nothing here.
+    """What the worker reads of a Node; a heartbeat changes nothing here, and neither does a fit label.
 
-    Shape: `host_cpu` is what NodeFeatures state of the CPU, where the Node's own annotations do not tell.
+    Shape: `host_cpu` is what NodeFeatures state of the CPU, where the Node's own annotations do not tell; `cards` is None
+    while no `Devices` object states any.
     """
 
     name: str
@@ -45,6 +49,12 @@ class SeenNode:
     labels: Labels
     annotations: Labels
     host_cpu: CpuFacts | None = None
+    cards: NodeCards | None = None
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What cannot be believed of its cards."""
+        return self.cards.troubles if self.cards else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +67,18 @@ class Keys:
     profile: str
     type: str
     type_nodes: str
+    type_types: str
     type_topology: str
     note: str
+    acceleratable: str
     general: str
     cpu_fact: str
+    fit: tuple[str, ...]
+    os: str
+    arch: str
+    derived: str
+    entrance: str
+    check_node_devices: str
 
     @classmethod
     def of(cls, block: Mapping[str, str]) -> Keys:
@@ -72,10 +90,18 @@ class Keys:
             profile=block["profile"],
             type=block["type"],
             type_nodes=block["typeNodes"],
+            type_types=block["typeInstanceTypes"],
             type_topology=block["typeTopology"],
             note=block["note"],
+            acceleratable=block["acceleratable"],
             general=block["general"],
             cpu_fact=block["cpuFact"],
+            fit=(block["fitSliced"], block["fitShared"]),
+            os=block["os"],
+            arch=block["arch"],
+            derived=block["derivedFromNode"],
+            entrance=block["entrance"],
+            check_node_devices=block["checkNodeDevices"],
         )
 
 
@@ -92,18 +118,20 @@ class Added:
         return all(each.reason != _UNTOLD for each in self.conditions)
 
 
-def seen_node(node: Node, host_cpu: CpuFacts | None = None) -> SeenNode:
+def seen_node(node: Node, keys: Keys, host_cpu: CpuFacts | None = None, cards: NodeCards | None = None) -> SeenNode:
     """A Node as the worker takes it."""
-    labels, info = node.metadata.labels, node.status.node_info
+    info = node.status.node_info
+    labels = {key: value for key, value in node.metadata.labels.items() if not key.startswith(keys.fit)}
     return SeenNode(
         name=node.metadata.name,
         uid=node.metadata.uid,
-        os=labels.get("kubernetes.io/os") or info.operating_system,
-        arch=labels.get("kubernetes.io/arch") or info.architecture,
+        os=labels.get(keys.os) or info.operating_system,
+        arch=labels.get(keys.arch) or info.architecture,
         cpu_capacity=node.status.capacity.get("cpu"),
         labels=labels,
         annotations=node.metadata.annotations,
         host_cpu=host_cpu,
+        cards=cards,
     )
 
 
@@ -112,10 +140,10 @@ class NodeAsker:
 
     def __init__(self, program: NodeProgram, settings: Mapping[str, Any]) -> None:
         block = program.block("constants")
-        self._constants = Constants.of(block)
+        self.constants = Constants.of(block)
         self.keys = Keys.of(block)
-        self._makers = frozenset(program.makers)
-        self._ask = NodeQuestions(program, program.makers, settings, Answers())
+        self.makers = frozenset(program.makers)
+        self.ask = NodeQuestions(program, program.makers, settings, Answers())
 
     def knows_cpu(self, node: SeenNode, host: HostFacts) -> bool:
         """Whether anything at all has been said of the Node's host."""
@@ -123,19 +151,19 @@ class NodeAsker:
 
     def unmarked(self) -> str | None:
         """The management mark where nobody has set one; None: there is none."""
-        return self._ask.managed(None, Findings())
+        return self.ask.managed(None, Findings())
 
     def profile(self, node: SeenNode) -> Profile | None:
         """The Node's topology profile."""
-        return self._ask.profile(_facts(node), Findings())
+        return self.ask.profile(_facts(node), Findings())
 
     def worker_labels(
         self, node: SeenNode, host: HostFacts, *, managed: str | None, accelerated: bool
     ) -> dict[str, str] | None:
         """What the worker asks the Node's labels to be; None where a rule could not tell."""
         found = Findings()
-        cpu = self._ask.cpu(self._cpu(node, host.cpu), found)
-        labels = self._ask.worker(cpu, managed, found, cores=_cores(node, found), accelerated=accelerated)
+        cpu = self.ask.cpu(self._cpu(node, host.cpu), found)
+        labels = self.ask.worker(cpu, managed, found, cores=_cores(node, found), accelerated=accelerated)
         return labels if all(each.reason != _UNTOLD for each in found.listed()) else None
 
     def added(self, node: SeenNode) -> Added:
@@ -144,14 +172,15 @@ class NodeAsker:
         labels = node.labels
         managed = labels.get(self.keys.managed)
         accelerated = labels.get(self.keys.is_acceleratable) == "true"
-        profile = self._ask.profile(_facts(node), found)
+        profile = self.ask.profile(_facts(node), found)
         is_labelled = profile is not None and all(labels.get(key) == value for key, value in profile.node_labels)
-        cpu = self._ask.cpu(self._cpu(node, node.host_cpu), found)
+        cpu = self.ask.cpu(self._cpu(node, node.host_cpu), found)
         # Flavors select by the key's label: a Node that does not carry it yet could never be chosen.
         is_keyed = cpu is not None and labels.get(self.keys.general + cpu.key) == "true"
-        cores = read_count(labels.get(f"{self.keys.general}{cpu.key}{self._constants.count}")) if cpu else 0
-        groups = read_groups(labels, self._constants, self._makers)
-        shares = self._ask.shares(
+        cores = read_count(labels.get(f"{self.keys.general}{cpu.key}{self.constants.count}")) if cpu else 0
+        groups = read_groups(labels, self.constants, self.makers)
+        cards = node.cards or NO_CARDS
+        shares = self.ask.shares(
             groups,
             found,
             managed=managed,
@@ -168,7 +197,7 @@ class NodeAsker:
             cores=cores,
             accelerated=accelerated,
             shares=shares,
-            groups=tuple(_share(each) for each in groups),
+            groups=group_shares(groups, cards.groups, cards.ledger),
         )
         return Added(contribution, profile, found.listed())
 
@@ -178,18 +207,6 @@ class NodeAsker:
 
 def _facts(node: SeenNode) -> NodeFacts:
     return NodeFacts(node.name, node.os, node.arch)
-
-
-def _share(group: LabelledGroup) -> GroupShare:
-    return GroupShare(
-        key=group.key,
-        manufacturer=group.manufacturer,
-        product=group.product,
-        family=group.family,
-        memory=group.memory,
-        cores=group.cores,
-        count=group.count,
-    )
 
 
 def _cores(node: SeenNode, found: Findings) -> int:
