@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from engine.chain.changes import (
     Change,
+    InstanceTypeRecorded,
     InstanceTypeRemoved,
     InstanceTypeSet,
     NamespaceRemoved,
@@ -27,6 +28,7 @@ class Batch:
 
     nodes: dict[str, NodeSet | None] = field(default_factory=dict)
     types: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    recorded: dict[str, InstanceTypeRecorded] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
     namespaces: dict[str, bool] = field(default_factory=dict)
     settings: dict[str, object] = field(default_factory=dict)
@@ -51,6 +53,8 @@ class Batch:
                 if self.types.get(change.name, change) is None:
                     self.replaced.add(change.name)
                 self.types[change.name] = change.spec
+            case InstanceTypeRecorded():
+                self.recorded[change.name] = change
             case InstanceTypeRemoved():
                 self.types[change.name] = None
             case NamespaceSet():

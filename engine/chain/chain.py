@@ -214,7 +214,10 @@ class Chain:
 
     def _author(self, batch: Batch, specs: Mapping[str, Mapping[str, Any]], pools: set[str]) -> set[str]:
         """Types that a person removed, set or changed, and those of pools that have none. Returns their names."""
-        touched: set[str] = set()
+        touched: set[str] = set(batch.recorded)
+        for name, recorded in sorted(batch.recorded.items()):
+            self._remove_type(name)
+            self._put_type(LiveType(self._maker.recorded(recorded), recorded.queue, recorded.usage))
         for name in sorted(batch.types):
             touched.add(name)
             if batch.types[name] is None or name in batch.replaced:
@@ -239,9 +242,12 @@ class Chain:
         self._trouble("type", name, None)
         if live is None:
             return False
-        self._types[name] = live
-        self._matching.put_queue(name, live.made.selector)
+        self._put_type(live)
         return True
+
+    def _put_type(self, live: LiveType) -> None:
+        self._types[live.made.name] = live
+        self._matching.put_queue(live.made.name, live.made.selector)
 
     def _derived(self, name: str) -> MadeType | None:
         view = self._pools.view(name)

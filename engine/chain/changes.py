@@ -10,14 +10,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.domain.facts import NodeFacts
+from engine.domain.feasibility import Ledger
+from engine.domain.inventory import Group
+from engine.domain.queue_state import QueueState
+
+
+@dataclass(frozen=True, slots=True)
+class StatedCards:
+    """The cards of a node as they were published, and what was taken of them."""
+
+    groups: tuple[Group, ...]
+    ledger: Ledger
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """A node is there, with these facts; `managed_label` is what its label says already, None when it has none."""
+    """A node is there, with these facts.
+
+    Shape: `managed_label` is what its label says already, None when it has none; `cards` are what a device manager has
+    stated, where a cluster was recorded, and then no rule is asked what the facts' libraries come to.
+    """
 
     facts: NodeFacts
     managed_label: str | None = None
+    cards: StatedCards | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,23 @@ class InstanceTypeRemoved:
 
 
 @dataclass(frozen=True, slots=True)
+class InstanceTypeRecorded:
+    """A type as it stood on a cluster, however it came to be, and the queue behind it.
+
+    Shape: `selector` are the labels by which it takes flavors; `queue` is None when it had none yet; `usage` is what
+    workloads used of each flavor.
+    """
+
+    name: str
+    spec: Mapping[str, Any]
+    labels: Mapping[str, str]
+    selector: Mapping[str, str]
+    derived: bool
+    queue: QueueState | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class NamespaceSet:
     """A namespace is there."""
 
@@ -67,7 +100,14 @@ class NamespaceRemoved:
 
 
 Change = (
-    NodeSet | NodeRemoved | SettingsChanged | InstanceTypeSet | InstanceTypeRemoved | NamespaceSet | NamespaceRemoved
+    NodeSet
+    | NodeRemoved
+    | SettingsChanged
+    | InstanceTypeSet
+    | InstanceTypeRecorded
+    | InstanceTypeRemoved
+    | NamespaceSet
+    | NamespaceRemoved
 )
 
 

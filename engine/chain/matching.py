@@ -32,6 +32,10 @@ class Matching:
         if selector:
             _forget(self._anchored, _anchor(selector), name)
 
+    def selector(self, name: str) -> Mapping[str, str] | None:
+        """The selector of a queue; None when it is not here."""
+        return self._selectors.get(name)
+
     def put_flavor(self, name: str, labels: Mapping[str, str]) -> None:
         """A flavor with these labels."""
         self.drop_flavor(name)

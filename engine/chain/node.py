@@ -89,14 +89,21 @@ class NodePlanner:
         self._ask = NodeQuestions(program, program.makers, settings, answers)
         self._cards = CardReader(program, answers, with_memory=group_id_with_memory)
 
-    def plan(self, facts: NodeFacts, *, managed_label: str | None = None, ledger: Ledger | None = None) -> NodePlan:
+    def plan(
+        self,
+        facts: NodeFacts,
+        *,
+        managed_label: str | None = None,
+        ledger: Ledger | None = None,
+        stated: tuple[Group, ...] | None = None,
+    ) -> NodePlan:
         """One node's plan.
 
         Shape: `managed_label` is what the node is labelled with, when that is not among the facts' labels; without a
-        ledger nothing is allocated.
+        ledger nothing is allocated; `stated` groups stand in for what the facts' libraries come to.
         """
         found = Findings()
-        groups = self._cards.groups(facts, self._makers, found)
+        groups = self._cards.groups(facts, self._makers, found) if stated is None else stated
         rows = _all_free(groups) if ledger is None else ledger
         host = self._ask.host(facts, found)
         device = self._ask.device(groups, found)

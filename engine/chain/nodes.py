@@ -68,7 +68,7 @@ class Nodes:
         known = self._known.get(name)
         if known is not None and not ask_again and _is_same(known.given, given):
             return None
-        plan = self._planner.plan(given.facts, managed_label=given.managed_label)
+        plan = self._plan(given)
         contribution = self._contributions.setdefault(plan.contribution, plan.contribution)
         before = known.contribution if known else None
         tally(self._uses, contribution, 1)
@@ -92,6 +92,14 @@ class Nodes:
         self._release(known.contribution)
         return Moved(name, known.contribution, None)
 
+    def _plan(self, given: NodeSet) -> NodePlan:
+        if given.cards is None:
+            return self._planner.plan(given.facts, managed_label=given.managed_label)
+        cards = given.cards
+        return self._planner.plan(
+            given.facts, managed_label=given.managed_label, ledger=cards.ledger, stated=cards.groups
+        )
+
     def _release(self, contribution: NodeContribution) -> None:
         tally(self._uses, contribution, -1)
         if contribution not in self._uses:
@@ -99,6 +107,6 @@ class Nodes:
 
 
 def _is_same(before: NodeSet, after: NodeSet) -> bool:
-    if before.managed_label != after.managed_label:
+    if (before.managed_label, before.cards) != (after.managed_label, after.cards):
         return False
     return before.facts is after.facts or before.facts == after.facts

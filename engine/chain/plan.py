@@ -19,13 +19,14 @@ def plan(
     settings: Settings | Mapping[str, object] | None = None,
     *,
     namespaces: Iterable[str] = DEFAULT_NAMESPACES,
+    active_checks: tuple[str, ...] | None = None,
     second_steps: Iterable[Iterable[Change]] = (),
 ) -> Chain:
     """The chain of a snapshot: the fold of its changes from empty, each second step applied after the last came to rest.
 
     Raises: UsageError, InputError: a setting or a type that cannot be taken.
     """
-    chain = Chain(program, settings, namespaces=namespaces)
+    chain = Chain(program, settings, namespaces=namespaces, active_checks=active_checks)
     chain.apply(snapshot)
     for step in second_steps:
         chain.apply(step)

@@ -19,7 +19,7 @@ from engine.chain.types import MadeType
 from engine.domain.kueue_limits import FLAVORS_PER_GROUP, is_near_flavor_limit
 from engine.domain.kueue_model import observe, settle
 from engine.domain.queue_plan import LiveFlavor, plan_queue
-from engine.domain.queue_state import TopologyReady
+from engine.domain.queue_state import QueueState, TopologyReady
 from engine.errors import EvaluationError
 from engine.sections.answer import Evaluator
 from engine.sections.checks import queue_checks
@@ -99,13 +99,15 @@ def check_one_resource(flavors: Iterable[LiveFlavor]) -> None:
 class LiveType:
     """A type with its queue and its running sums."""
 
-    __slots__ = ("conditions", "made", "queue", "spec", "state", "tally", "topology_ready", "type")
+    __slots__ = ("_usage", "conditions", "made", "queue", "spec", "state", "tally", "topology_ready", "type")
 
-    def __init__(self, made: MadeType) -> None:
+    def __init__(self, made: MadeType, state: QueueState | None = None, usage: Mapping[str, int] | None = None) -> None:
+        """Shape: `state` is where a recorded queue stood, and `usage` what workloads used of each flavor."""
+        self._usage = usage
         self.made = made
         self.spec: Mapping[str, Any] = made.spec
         self.tally = TypeTally()
-        self.state = created_state(made)
+        self.state = created_state(made) if state is None else state
         self.topology_ready: TopologyReady | None = None
         self.conditions: tuple[Condition, ...] = ()
         self.queue: QueueFields | None = None
@@ -141,6 +143,7 @@ class LiveType:
             self.state,
             plan_queue(self.state, flavors, checks),
             inactive=bool(self.spec.get("inactive")),
+            usage=self._usage,
             drains_when_no_flavors=bool(rules.settings.get(DRAINS_WHEN_NO_FLAVORS, True)),
         )
         self.state = settled.state
@@ -150,6 +153,8 @@ class LiveType:
 
     def _report(self, feeding: list[FlavorEntry], rules: QueueRules) -> None:
         made = self.made
-        status = type_status(self.spec, self.state, observe(self.state), feeding, self.tally, rules.settings)
+        status = type_status(
+            self.spec, self.state, observe(self.state, self._usage), feeding, self.tally, rules.settings
+        )
         self.queue = QueueFields(made.name, queue_labels(made), made.queue, self.state, self.topology_ready)
         self.type = TypeFields(made.name, made.labels, self.spec, made.entrance.name, made.derived, status)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.chain.changes import InstanceTypeRecorded
 from engine.chain.fields import Labels
 from engine.chain.told import told
 from engine.domain.presets import Presets, load_presets, tier_of
@@ -105,6 +106,15 @@ class TypeMaker:
         full["generalGroup"] = spec.get("generalGroup") or GENERIC
         full["unitResources"] = dict(spec["unitResources"])
         return self._make(name, full, {}, derived=False)
+
+    def recorded(self, seen: InstanceTypeRecorded) -> MadeType:
+        """A type as it stood on a cluster; its labels are what they are, whatever rules would give it now.
+
+        Raises: EvaluationError: a section could not tell.
+        """
+        entrance = told(queue_entrance(self._program, seen.name))
+        queue = told(queue_fields(self._program, seen.name))
+        return MadeType(seen.name, seen.spec, seen.labels, seen.selector, entrance, queue, seen.derived)
 
     def _make(self, name: str, spec: dict[str, Any], labels: dict[str, str], *, derived: bool) -> MadeType:
         selector = told(

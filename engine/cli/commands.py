@@ -44,6 +44,7 @@ COMMANDS: Final = (
     Listed("explain", "which rule made a field, and from what", _CHAIN),
     Listed("demo", "a recorded four-node cluster, step by step", _CHAIN),
     Listed("worker", "the control plane's worker, until it is told to stop", _SERVICES),
+    Listed("record", "a live cluster as JSON lines, to be planned elsewhere", _SERVICES),
     Listed("completion", "the shell's completion script", _OTHER),
     Listed("version", "the version of Engine", _OTHER),
 )

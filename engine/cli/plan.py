@@ -53,7 +53,8 @@ def command(
 ) -> int:
     """Plan what machines would become in a cluster.
 
-    A PATH is a machine file, an InstanceType manifest, a folder that holds some, or - for standard input. KINDS are
+    A PATH is a machine file, an InstanceType manifest, a folder that holds some, - for standard input, or a recording
+    of a cluster (FILE.jsonl, from engine record), which is the plan's first step with its types and queues. KINDS are
     nodes, nodefeatures, devices, topologies, resourceflavors, clusterqueues, localqueues, instancetypes and
     instancetypeflavors; singular and short names do. Without --show it is resourceflavors, clusterqueues, instancetypes
     and instancetypeflavors.
@@ -63,7 +64,7 @@ def command(
     kinds = parse_kinds(show or DEFAULT)
     snapshot = read_snapshot(paths)
     options = Options(settings, unmanaged, namespaces, from_empty)
-    if not snapshot.machines and not snapshot.types:
+    if snapshot.is_empty:
         for note in snapshot.notes:
             click.echo(f"note: {note}", err=True)
         click.echo("engine: nothing to plan: there is no machine there; machines are .yaml files", err=True)

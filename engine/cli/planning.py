@@ -80,12 +80,16 @@ def planned(snapshot: Snapshot, program: NodeProgram, options: Options) -> Chain
     Raises: UsageError, InputError: a setting, node or type that cannot be taken.
     """
     settings = settings_of(options.settings)
-    namespaces = (*DEFAULT_NAMESPACES, *options.namespaces)
-    first = snapshot.changes()
-    second = second_steps(snapshot, settings, options.unmanaged)
-    if options.from_empty:
-        return plan([*second[: bool(settings)], *first, *second[bool(settings) :]], program, namespaces=namespaces)
-    return plan(first, program, namespaces=namespaces, second_steps=[second] if second else [])
+    first = snapshot.changes(program)
+    second = second_steps(snapshot, first, settings, options.unmanaged)
+    steps = [[*second[: bool(settings)], *first, *second[bool(settings) :]]] if options.from_empty else [first, second]
+    return plan(
+        steps[0],
+        program,
+        namespaces=(*snapshot.namespaces(), *options.namespaces),
+        active_checks=snapshot.active_checks(),
+        second_steps=[each for each in steps[1:] if each],
+    )
 
 
 def print_notes(snapshot: Snapshot, conditions: Iterable[Condition], options: Options, *, verbose: bool) -> None:

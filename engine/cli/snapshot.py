@@ -6,13 +6,15 @@ The only place where commands read machines and manifests. Nothing is planned he
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from engine.chain.chain import DEFAULT_NAMESPACES
 from engine.chain.changes import Change, InstanceTypeSet, NodeSet, SettingsChanged
+from engine.chain.node import NodeProgram
 from engine.cli.packs import STDIN, standard_input
 from engine.errors import InputError, UsageError
 from engine.lang.diagnostics import Diagnostics, nearest
@@ -23,31 +25,52 @@ from engine.lang.tree import Map, Node, Scalar, Seq, plain
 from engine.machines.document import MachineDocument, check_names, read_machines
 from engine.machines.model import KIND as MACHINE
 from engine.rulefiles import read_source
+from engine.worker.recorded import Recorded
+from engine.worker.recorded import active_checks as recorded_checks
+from engine.worker.recorded import changes as recorded_changes
+from engine.worker.recording import read_recording
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
+RECORDING: Final = ".jsonl"
+"""A recording is given by its own name: what a folder holds is machines and manifests."""
 TYPE_VERSIONS: Final = ("worker.gpustack.ai/v1", "worker.gpustack.ai/v1alpha1")
 TYPE: Final = "InstanceType"
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """What some files hold. Shape: `notes` say what was skipped, a line each."""
+    """What some files hold. Shape: `notes` say what was skipped, a line each; a recording brings a whole cluster."""
 
     machines: list[MachineDocument] = field(default_factory=list)
     types: dict[str, InstanceTypeSet] = field(default_factory=dict)
+    recording: Recorded | None = None
     notes: list[str] = field(default_factory=list)
 
-    def changes(self) -> list[Change]:
-        """Nodes by name, then types by name: the order of files does not matter."""
-        nodes = sorted((NodeSet(each.facts) for each in self.machines), key=lambda one: one.facts.name)
-        return [*nodes, *(self.types[name] for name in sorted(self.types))]
+    @property
+    def is_empty(self) -> bool:
+        """There is nothing to plan."""
+        return not self.machines and not self.types and self.recording is None
 
-    def unmanaged(self, names: Sequence[str]) -> list[Change]:
-        """Changes that take nodes out of management.
+    def changes(self, program: NodeProgram) -> list[Change]:
+        """What was recorded, nodes by name, then types by name: the order of files does not matter."""
+        recorded = [] if self.recording is None else recorded_changes(self.recording, program)
+        nodes = sorted((NodeSet(each.facts) for each in self.machines), key=lambda one: one.facts.name)
+        return [*recorded, *nodes, *(self.types[name] for name in sorted(self.types))]
+
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that are taken to be there: a recording brings its own."""
+        return DEFAULT_NAMESPACES if self.recording is None else ()
+
+    def active_checks(self) -> tuple[str, ...] | None:
+        """The admission checks that were active; None where nobody has observed any."""
+        return None if self.recording is None else recorded_checks(self.recording)
+
+    def unmanaged(self, names: Sequence[str], first: Sequence[Change]) -> list[Change]:
+        """Changes that take nodes out of management, which `first` has put there.
 
         Raises: UsageError: a node that is not there.
         """
-        known = {each.facts.name: each.facts for each in self.machines}
+        known = {each.facts.name: each for each in first if isinstance(each, NodeSet)}
         for name in names:
             if name not in known:
                 near = nearest(name, known)
@@ -56,7 +79,7 @@ class Snapshot:
                     f"--unmanaged {name}: there is no such node",
                     remedy=f"did you mean {near}?" if near else f"known nodes: {listed}",
                 )
-        return [NodeSet(known[name], managed_label="false") for name in dict.fromkeys(names)]
+        return [replace(known[name], managed_label="false") for name in dict.fromkeys(names)]
 
 
 def settings_of(given: Sequence[str]) -> dict[str, object]:
@@ -73,10 +96,12 @@ def settings_of(given: Sequence[str]) -> dict[str, object]:
     return made
 
 
-def second_steps(snapshot: Snapshot, settings: dict[str, object], unmanaged: Sequence[str]) -> list[Change]:
+def second_steps(
+    snapshot: Snapshot, first: Sequence[Change], settings: dict[str, object], unmanaged: Sequence[str]
+) -> list[Change]:
     """The changes that `--set` and `--unmanaged` stand for."""
     turned: list[Change] = [SettingsChanged(settings)] if settings else []
-    return [*turned, *snapshot.unmanaged(unmanaged)]
+    return [*turned, *snapshot.unmanaged(unmanaged, first)]
 
 
 def read_snapshot(paths: Sequence[str]) -> Snapshot:
@@ -86,7 +111,11 @@ def read_snapshot(paths: Sequence[str]) -> Snapshot:
     """
     made = Snapshot()
     diagnostics = Diagnostics()
-    for source in _sources(paths):
+    for path in (each for each in paths if each.endswith(RECORDING)):
+        if made.recording is not None:
+            raise UsageError(f"{path} is a second recording", remedy="plan one cluster at a time")
+        made.recording = _recording(Path(path))
+    for source in _sources([each for each in paths if not each.endswith(RECORDING)]):
         _read(source, made, diagnostics)
     diagnostics.extend(check_names(made.machines))
     if len(diagnostics):
@@ -95,6 +124,14 @@ def read_snapshot(paths: Sequence[str]) -> Snapshot:
     if diagnostics.has_errors:
         raise InputError("some of the files cannot be used", remedy="mend what is reported above")
     return made
+
+
+def _recording(path: Path) -> Recorded:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return read_recording(lines, str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read", why=str(error), remedy="check the path and its rights") from error
 
 
 def _sources(paths: Sequence[str]) -> Iterator[Source]:

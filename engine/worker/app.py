@@ -23,8 +23,13 @@ from engine.worker.options import LEASE, Options
 from engine.worker.parts.features import FeaturesPart
 from engine.worker.parts.flavors import FlavorsPart
 from engine.worker.parts.hosts import Hosts
+from engine.worker.parts.nodes import CardsPart
+from engine.worker.parts.queues import QueuesPart
+from engine.worker.parts.rules import RulesPart
 from engine.worker.parts.site import SitePart
+from engine.worker.parts.types import TypesPart
 from engine.worker.prepare import prepare
+from engine.worker.rulebook import RuleBook
 from engine.worker.running import until_one_ends
 from engine.worker.stage import Part, Stage, everything
 from engine.worker.supply import Touched
@@ -34,9 +39,14 @@ COMPONENT: Final = "gpustack-operator-worker"
 
 
 class Worker:
-    """One replica. Raises: UsageError: the environment seeds a setting with what is none of its values."""
+    """One replica. Raises: UsageError: the environment seeds a setting with what is none of its values.
 
-    def __init__(self, client: Client, program: NodeProgram, options: Options, log: Log) -> None:
+    Shape: `book` are live rules, which `program` is then of; without it the rules stay as they are.
+    """
+
+    def __init__(
+        self, client: Client, program: NodeProgram, options: Options, log: Log, book: RuleBook | None = None
+    ) -> None:
         self._client = client
         self._log = log
         self.elector = self._elector(options) if options.is_elected else None
@@ -45,7 +55,17 @@ class Worker:
         hosts = Hosts(self.stage.informers, self.stage.fleet, options, client.clock)
         site = SitePart(self.stage)
         self.features = FeaturesPart(self.stage, hosts, site.tell_provider)
-        self.parts: tuple[Part, ...] = (site, self.features, FlavorsPart(self.stage))
+        self.rules = RulesPart(self.stage, book) if book is not None else None
+        live = () if self.rules is None else (self.rules,)
+        self.parts: tuple[Part, ...] = (
+            site,
+            self.features,
+            CardsPart(self.stage),
+            FlavorsPart(self.stage),
+            TypesPart(self.stage),
+            QueuesPart(self.stage),
+            *live,
+        )
         self._census = Census(self.stage.informers, self.stage.fleet, hosts, see=self.features.see, take=self._take)
         self.stage.rules.on_turn(self._turn)
 
@@ -53,7 +73,8 @@ class Worker:
         """Until it is cancelled. Raises: ClusterError: the cluster refuses what is needed, or the lease was lost."""
         await prepare(self._client, self.stage.options, self.stage.rules.reader, self._log)
         informers = (*self.stage.informers.all(), *self.features.provider.foreign.informers)
-        await until_one_ends([*(each.run() for each in informers), self._work()])
+        following = () if self.rules is None else (self.rules.run(),)
+        await until_one_ends([*(each.run() for each in informers), *following, self._work()])
 
     async def _work(self) -> None:
         if self.elector is None:
@@ -64,6 +85,8 @@ class Worker:
 
     async def _lead(self) -> None:
         self._log.info("leads", identity=self.stage.options.identity)
+        if self.rules is not None:
+            await self.rules.catch_up()
         async with asyncio.TaskGroup() as group:
             for each in everything(self.parts):
                 group.create_task(each.lead())

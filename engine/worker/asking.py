@@ -24,13 +24,12 @@ from engine.errors import EvaluationError
 from engine.features.hostfacts import HostFacts, general_key_cpu
 from engine.sections.cpu import CpuIdentity
 from engine.values.quantities import whole_cores
-from engine.worker.cards import NodeCards
+from engine.worker.cards import NO_CARDS, NodeCards
 
 Labels = Mapping[str, str]
 
 _UNTOLD = "CouldNotTell"
 _NO_CPU = CpuFacts()
-NO_CARDS: Final = NodeCards()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,9 @@ class NodeCards:
     troubles: tuple[str, ...] = ()
 
 
+NO_CARDS: Final = NodeCards()
+
+
 def read_cards(devices: Devices) -> NodeCards:
     """The cards of a `Devices` object. Shape: a group without cards is left out."""
     troubles: set[str] = set()
@@ -83,6 +86,7 @@ def _card(stated: StatedCard, group: StatedGroup) -> Card:
         cores=group.cores or None,
         compute_capability=group.compute_capability or None,
         partitioned=bool(partitions.count or partitions.profiles),
+        readable=stated.status is not None,
         logical_slices=slices.count,
         cores_overcommit=slices.cores_percentage_overcommit,
         pci_address=stated.topology.pci_bus_id or None if stated.topology else None,
