@@ -43,6 +43,7 @@ COMMANDS: Final = (
     Listed("diff", "what changed rules or settings would rename", _CHAIN),
     Listed("explain", "which rule made a field, and from what", _CHAIN),
     Listed("demo", "a recorded four-node cluster, step by step", _CHAIN),
+    Listed("rules", "what became of delivered packs, and approval of what is held", _SERVICES),
     Listed("worker", "the control plane's worker, until it is told to stop", _SERVICES),
     Listed("record", "a live cluster as JSON lines, to be planned elsewhere", _SERVICES),
     Listed("completion", "the shell's completion script", _OTHER),

@@ -88,7 +88,7 @@ def _parsed(target: str) -> tuple[Kind, str, str]:
 
 
 def _object(kind: Kind, name: str, chain: Chain) -> dict[str, Any]:
-    objects = {_full_name(each): each for each in kind.objects(chain)}
+    objects = {_full_name(each): each for each in kind.objects(chain) if "metadata" in each}
     for full, made in objects.items():
         if name in (full, made["metadata"]["name"]):
             return made

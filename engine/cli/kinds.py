@@ -12,13 +12,16 @@ from typing import Any, Final
 
 from engine.chain.chain import Chain
 from engine.chain.node import NodePlan
-from engine.errors import UsageError
+from engine.errors import InputError, UsageError
 from engine.lang.diagnostics import nearest
+from engine.sections.resources import Transformation, resource_names
+from engine.worker.options import SYSTEM_NAMESPACE
 from engine.worker.render import tables
 from engine.worker.render.clusterqueue import cluster_queue
 from engine.worker.render.devices import devices
 from engine.worker.render.instancetype import instance_type
 from engine.worker.render.instancetypeflavor import instance_type_flavor
+from engine.worker.render.kueue_configuration import kueue_configuration
 from engine.worker.render.localqueue import local_queue
 from engine.worker.render.node import node
 from engine.worker.render.nodefeature import device_manager_node_feature, host_node_feature, worker_node_feature
@@ -110,6 +113,30 @@ def _node_feature_table(chain: Chain, _wide: bool) -> Table:
     return Table(("NAMESPACE", "NAME"), tuple(rows))
 
 
+def _transformations(chain: Chain) -> Iterator[Transformation]:
+    for maker in chain.program.makers:
+        answer = resource_names(chain.program, maker)
+        if answer.value is None:
+            raise InputError(
+                f"the resources of {maker} cannot be told",
+                why=answer.reason or "section resources gives none",
+                remedy="without them requests would be admitted uncharged: mend the section",
+            )
+        yield from answer.value.transformations
+
+
+def _transformation_table(chain: Chain, _wide: bool) -> Table:
+    rows = tuple(
+        (each.input, each.multiply_by or "", ",".join(f"{name}={amount}" for name, amount in each.outputs))
+        for each in _transformations(chain)
+    )
+    return Table(("INPUT", "MULTIPLY BY", "OUTPUTS"), rows)
+
+
+def _configuration(chain: Chain) -> Iterator[Object]:
+    yield kueue_configuration(_transformations(chain), SYSTEM_NAMESPACE)
+
+
 def _table(function: Callable[..., Table], fields: Callable[[Chain], Iterable[Any]], chain: Chain, wide: bool) -> Table:
     return function(fields(chain), wide=wide)
 
@@ -168,6 +195,14 @@ KINDS: Final = (
         Chain.catalogue,
         tables.instance_type_flavors,
         instance_type_flavor,
+    ),
+    Kind(
+        "Configuration",
+        "configurations",
+        "config.kueue.x-k8s.io",
+        ("kueue-configuration",),
+        _transformation_table,
+        _configuration,
     ),
 )
 _BY_NAME: Final = {name: kind for kind in KINDS for name in kind.names}

@@ -16,7 +16,7 @@ from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.scaffold import file_names, manufacturer_files
 from engine.errors import InputError, UsageError
-from engine.lang.model_documents import API_VERSION
+from engine.lang.outline import API_VERSION
 from engine.rulefiles import shipped_rules
 
 NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)

@@ -121,7 +121,8 @@ class Files:
         by_path = {source.path: source for source in sources}
         packs, overlays = (
             tuple(
-                replace(group, sources=tuple(by_path.get(one.path, one) for one in group.sources)) for group in groups
+                PackFiles(group.name, tuple(by_path.get(one.path, one) for one in group.sources), group.directory)
+                for group in groups
             )
             for groups in (self.packs, self.overlays)
         )

@@ -30,6 +30,7 @@ FORMS = ("table", "wide", "yaml", "json", "name")
         "engine plan tests/machines/walkthrough --show instancetypes --unmanaged node-a10g",
         "engine plan tests/machines/walkthrough --show cq,lq -o yaml --namespace team-a",
         "engine plan tests/machines/mig --show nodes,devices -o wide -v",
+        "engine plan tests/machines/walkthrough --show kueue-configuration -o yaml",
     ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
@@ -55,9 +56,10 @@ def command(
 
     A PATH is a machine file, an InstanceType manifest, a folder that holds some, - for standard input, or a recording
     of a cluster (FILE.jsonl, from engine record), which is the plan's first step with its types and queues. KINDS are
-    nodes, nodefeatures, devices, topologies, resourceflavors, clusterqueues, localqueues, instancetypes and
-    instancetypeflavors; singular and short names do. Without --show it is resourceflavors, clusterqueues, instancetypes
-    and instancetypeflavors.
+    nodes, nodefeatures, devices, topologies, resourceflavors, clusterqueues, localqueues, instancetypes,
+    instancetypeflavors and configurations; singular and short names do. Without --show it is resourceflavors,
+    clusterqueues, instancetypes and instancetypeflavors. The configuration is a file for Kueue's manager and no object
+    of a cluster.
 
     --unmanaged and --set are second steps: the plan comes to rest without them first, then again from there.
     """
@@ -85,7 +87,10 @@ def shown(chain: Chain, kinds: Sequence[Kind], form: str) -> str:
             return json_text({"apiVersion": "v1", "kind": "List", "items": items}) + "\n"
         case "name":
             return "".join(
-                f"{kind.prefix}/{each['metadata']['name']}\n" for kind in kinds for each in kind.objects(chain)
+                f"{kind.prefix}/{each['metadata']['name']}\n"
+                for kind in kinds
+                for each in kind.objects(chain)
+                if "metadata" in each
             )
         case _:
             return several(_tables(chain, kinds, wide=form == "wide"))
@@ -95,4 +100,4 @@ def _tables(chain: Chain, kinds: Sequence[Kind], *, wide: bool) -> Iterator[str]
     for kind in kinds:
         table = kind.table(chain, wide)
         if table.rows:
-            yield table_text(table, kind.prefix if len(kinds) > 1 else "")
+            yield table_text(table, kind.prefix if len(kinds) > 1 and "NAME" in table.columns else "")

@@ -26,6 +26,7 @@ ASSUMPTIONS: Final = (
 _REMEDIES: Final = {
     "CardDropped": "record the machine again with the driver loaded",
     "CardExcluded": "a rule says so: an Overlay can say otherwise",
+    "CardsDiffer": "make section model give unlike cards products of their own, or live with it",
     "CouldNotTell": "engine explain names the rule; mend the rule or the fact it lacks",
     "CpuUnidentified": "give the machine's cpu vendorId, family, id or name",
     "Disagreement": "make the cards or the packs agree, or live with it",

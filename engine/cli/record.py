@@ -27,7 +27,16 @@ from engine.worker.options import SYSTEM_NAMESPACE
 from engine.worker.recording import record
 
 
-@click.command("record", cls=Command, examples=("engine record --help",))
+@click.command(
+    "record",
+    cls=Command,
+    examples=("engine record --help",),
+    on_a_cluster=(
+        "engine record --kubeconfig ~/.kube/config > cluster.jsonl",
+        "engine plan cluster.jsonl --show instancetypes",
+        "engine plan cluster.jsonl --set instance-type-aware-cpu-manufacturer=true",
+    ),
+)
 @click.option(
     "--kubeconfig",
     type=click.Path(path_type=Path),
@@ -39,17 +48,11 @@ from engine.worker.recording import record
 @click.option("--namespace", "-n", default=SYSTEM_NAMESPACE, show_default=True, help="The system namespace.")
 @program_options
 def command(kubeconfig: Path | None, context: str | None, namespace: str, rules: Rules) -> int:
-    r"""Record what the scheduling chain of a cluster is made of, one object a line.
+    """Record what the scheduling chain of a cluster is made of, one object a line.
 
     Nodes, NodeFeatures, Devices, Topologies, flavors, types, queues, checks, Workloads and the settings that rules
     declare. Left out: other Secrets, addresses, images, Pod templates but for their resources, and annotations of other
     domains. Names of nodes, namespaces and workloads stay.
-
-    \b
-    Plan a cluster as it stands, elsewhere and later:
-      engine record --kubeconfig ~/.kube/config > cluster.jsonl
-      engine plan cluster.jsonl --show instancetypes
-      engine plan cluster.jsonl --set instance-type-aware-cpu-manufacturer=true
     """
     program = shipped_program(rules)
     try:

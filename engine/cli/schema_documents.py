@@ -13,8 +13,9 @@ from typing import Any, Final
 from engine.cli.documents import json_text
 from engine.cli.schema_packs import pack_schema
 from engine.lang.codes import Severity
-from engine.lang.model_documents import API_VERSION, MODELS
+from engine.lang.model_documents import MODELS
 from engine.lang.notation import parse_type
+from engine.lang.outline import API_VERSION
 from engine.lang.render import JSON_VERSION
 from engine.lang.section import Combine, Section
 from engine.lang.types import MISSING, Kind, Member, Type

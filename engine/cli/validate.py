@@ -82,9 +82,12 @@ def findings(chosen: Chosen) -> list[Diagnostic]:
 def _second_opinion(chosen: Chosen) -> Diagnostics:
     """A finding for each expression that the jmespath package reads otherwise than this engine."""
     found = Diagnostics()
+    told: dict[str, str | None] = {}
     for expressions in chosen.linked.expressions:
         for text, node, place in expressions.texts:
-            difference = matches_oracle(text, node)
+            if text not in told:
+                told[text] = matches_oracle(text, node)
+            difference = told[text]
             if difference is not None:
                 found.error(
                     "RP301",

@@ -7,10 +7,12 @@ and guarded writes after a cut connection or a 5xx. A create is not: it may have
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.cluster.clock import Chance, Clock
+from engine.cluster.counting import UNANSWERED, Call, call_of
 from engine.cluster.errors import Busy, ClusterError, TooManyRequests, Unreachable, api_error
 from engine.cluster.gate import WriteGate
 from engine.cluster.retry import PATIENT, Backoff, RetryPolicy
@@ -27,7 +29,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Everything a call needs beside the request."""
+    """Everything a call needs beside the request. Counter: `calls`, each attempt; those made from this one share it."""
 
     transport: Transport
     clock: Clock
@@ -35,6 +37,7 @@ class Caller:
     policy: RetryPolicy = PATIENT
     timeout_seconds: float = 30.0
     gate: WriteGate | None = None
+    calls: Counter[Call] = field(default_factory=Counter)
 
     async def call(self, request: Request, *, is_repeatable: bool) -> Answer:
         """The answer's body. Raises: ApiError, Unreachable, NotLeader."""
@@ -57,7 +60,7 @@ class Caller:
         where = _where(request)
         try:
             async with asyncio.timeout(self.timeout_seconds):
-                response = await self.transport.request(replace(request, is_stream=True))
+                response = await self._sent(replace(request, is_stream=True))
                 if response.status < 300:
                     return response
                 try:
@@ -76,7 +79,7 @@ class Caller:
             limit_seconds = min(limit_seconds, self.gate.check())
         try:
             async with asyncio.timeout(limit_seconds):
-                response = await self.transport.request(request)
+                response = await self._sent(request)
                 try:
                     body = await response.read()
                 finally:
@@ -86,6 +89,15 @@ class Caller:
         if response.status < 300:
             return Answer(response.status, body)
         raise api_error(response.status, body, where, _retry_after_header(response.headers))
+
+    async def _sent(self, request: Request) -> Response:
+        code = UNANSWERED
+        try:
+            response = await self.transport.request(request)
+            code = str(response.status)
+        finally:
+            self.calls[call_of(request, code)] += 1
+        return response
 
 
 def retry_after(error: ClusterError) -> float | None:

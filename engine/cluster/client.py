@@ -13,6 +13,7 @@ import msgspec
 
 from engine.cluster.caller import Caller
 from engine.cluster.clock import SYSTEM_CLOCK, Chance, Clock, system_chance
+from engine.cluster.counting import Call
 from engine.cluster.decode import Page, WatchEvent, decode_object, decode_page
 from engine.cluster.errors import BadRequest, Gone
 from engine.cluster.gate import WriteGate
@@ -83,6 +84,11 @@ class Client:
     @property
     def chance(self) -> Chance:
         return self._caller.chance
+
+    @property
+    def calls(self) -> Mapping[Call, int]:
+        """How often the server was asked what, by this client and those made from it."""
+        return self._caller.calls
 
     def gated(self, gate: WriteGate) -> Client:
         """The same client, whose every write asks the gate first."""

@@ -58,11 +58,16 @@ class Elector:
         self._leads_until = float("-inf")
         self._seen: Lease | None = None
         self._seen_at = 0.0
+        self._is_at_work = False
         self.holder = ""
 
     def is_leader(self) -> bool:
         """May write now."""
         return self._clock.monotonic() < self._leads_until
+
+    def is_overdue(self) -> bool:
+        """The time is over and the leading work has not ended: nothing is written, and a restart is due."""
+        return self._is_at_work and not self.is_leader()
 
     def check(self) -> float:
         """Seconds for which this process surely leads. Raises: NotLeader."""
@@ -78,6 +83,7 @@ class Elector:
         """
         await self._acquire()
         self._report("leads", None)
+        self._is_at_work = True
         work = asyncio.ensure_future(lead())
         renewing = asyncio.ensure_future(self._renew_until_lost())
         try:
@@ -91,6 +97,7 @@ class Elector:
         finally:
             await _cancelled(renewing)
             await _cancelled(work)
+            self._is_at_work = False
             await self._release()
 
     async def _acquire(self) -> None:

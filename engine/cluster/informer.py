@@ -16,7 +16,7 @@ from engine.cluster.cache import Cache
 from engine.cluster.caller import retry_after
 from engine.cluster.client import EVERYTHING, PAGE, Client, Selection
 from engine.cluster.decode import WatchEvent
-from engine.cluster.errors import ClusterError, Gone, ServerFault
+from engine.cluster.errors import ClusterError, Gone, NotFound, ServerFault
 from engine.cluster.objects import Broken
 from engine.cluster.resources import ObjectKey, Resource, T, key_of
 from engine.cluster.retry import Backoff
@@ -55,7 +55,7 @@ DEFAULT_SETTINGS: Final = InformerSettings()
 
 
 class Informer(Generic[T]):
-    """One kind. Counters: `lists` and `watches` begun."""
+    """One kind. Counters: `lists` and `watches` begun, `troubles` reported. `is_served`: the server knows the kind."""
 
     def __init__(
         self,
@@ -70,11 +70,14 @@ class Informer(Generic[T]):
         self.cache: Cache[T] = Cache()
         self.lists = 0
         self.watches = 0
+        self.troubles = 0
+        self.is_served = True
         self._client = client
         self._selection = selection
         self._settings = settings
         self._report = report
         self._handlers: list[Handler[T]] = []
+        self._broken_handlers: list[Callable[[ObjectKey], None]] = []
         self._version: str | None = None
         self._was_gone = False
         self._synced = asyncio.Event()
@@ -97,6 +100,10 @@ class Informer(Generic[T]):
         for thing in self.cache:
             self._call(handler, None, thing)
 
+    def add_broken_handler(self, handler: Callable[[ObjectKey], None]) -> None:
+        """Told of every object that cannot be read, each time it comes; `cache.broken` says why."""
+        self._broken_handlers.append(handler)
+
     async def run(self) -> None:
         """Never returns; cancel it."""
         while True:
@@ -112,7 +119,8 @@ class Informer(Generic[T]):
                     self._was_gone = True
                     continue  # the first time is no trouble: the server restarted, or was away for long
             except ClusterError as error:
-                self._report(Trouble(str(self.resource), "lost touch with the API server", error))
+                self.is_served = not isinstance(error, NotFound)
+                self._tell_trouble("lost touch with the API server", error)
                 if isinstance(error, ServerFault):
                     least_seconds = min(error.retry_after_seconds or 0.0, STARTING_SECONDS)
                 else:
@@ -142,6 +150,7 @@ class Informer(Generic[T]):
         for key in [key for key in self.cache.broken if key not in seen]:
             del self.cache.broken[key]
         self._version = version
+        self.is_served = True
         self._synced.set()
 
     async def _watch(self) -> None:
@@ -167,6 +176,7 @@ class Informer(Generic[T]):
                 self._backoff.reset()
 
     def _take(self, event: WatchEvent[T]) -> None:
+        self.is_served = True
         if event.broken is not None:
             key = ObjectKey(event.broken.namespace, event.broken.name)
             if event.kind == "DELETED":
@@ -188,8 +198,11 @@ class Informer(Generic[T]):
             self._tell(before, thing)
 
     def _put_broken(self, broken: Broken) -> None:
-        self.cache.broken[ObjectKey(broken.namespace, broken.name)] = broken
-        self._report(Trouble(str(self.resource), "an object cannot be read", broken=broken))
+        key = ObjectKey(broken.namespace, broken.name)
+        self.cache.broken[key] = broken
+        self._tell_trouble("an object cannot be read", broken=broken)
+        for handler in self._broken_handlers:
+            handler(key)
 
     def _remove(self, key: ObjectKey) -> None:
         before = self.cache.remove(key)
@@ -204,4 +217,8 @@ class Informer(Generic[T]):
         try:
             handler(before, after)
         except Exception as error:  # noqa: BLE001 - one handler's fault is not the cache's
-            self._report(Trouble(str(self.resource), "a handler failed", error))
+            self._tell_trouble("a handler failed", error)
+
+    def _tell_trouble(self, what: str, error: Exception | None = None, broken: Broken | None = None) -> None:
+        self.troubles += 1
+        self._report(Trouble(str(self.resource), what, error, broken))

@@ -55,6 +55,16 @@ class WorkQueue(Generic[K]):
         return len(self._ready)
 
     @property
+    def delayed(self) -> int:
+        """Keys that wait for the end of a window, for a time, or to be tried again."""
+        return len(self._waiting)
+
+    @property
+    def failing(self) -> int:
+        """Keys whose last work failed."""
+        return len(self._failures)
+
+    @property
     def is_idle(self) -> bool:
         """Nothing is ready or being worked on; delayed keys do not count."""
         return not (self._ready or self._active)

@@ -88,10 +88,13 @@ def delivered(files: Mapping[str, bytes], faults: Iterable[Diagnostic] = (), *, 
     )
 
 
-def of_image(groups: Iterable[PackFiles]) -> Candidate:
-    """The packs that come with Engine. Overlays among them are examples and stay out."""
+def of_image(groups: Iterable[PackFiles], overlays: Iterable[PackFiles] = ()) -> Candidate:
+    """The packs that come with Engine, or were named when it was started. Shape: overlays among `groups` are examples and stay
+    out; `overlays` apply.
+    """
     packs = tuple(group for group in groups if not _is_overlay(group))
-    return Candidate(_digest({s.path: s.data for group in packs for s in group.sources}, ()), packs)
+    over = tuple(overlays)
+    return Candidate(_digest({s.path: s.data for group in packs + over for s in group.sources}, ()), packs, over)
 
 
 def content_digest(group: PackFiles) -> str:

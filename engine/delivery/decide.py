@@ -59,6 +59,13 @@ def consider(
     return _failed(candidate, serving, blame, linked)
 
 
+def refused(candidate: Candidate, serving: InForce | None, why: str) -> Verdict:
+    """The verdict on a delivery that could not be judged, for a fault of nobody's pack."""
+    blame = Blame(candidate)
+    blame.all(why)
+    return _failed(candidate, serving, blame, None)
+
+
 def _linked(candidate: Candidate, overrides: Mapping[str, str], blame: Blame) -> Linked | None:
     blame.add(candidate.faults)
     if candidate.awaited:

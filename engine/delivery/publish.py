@@ -7,21 +7,22 @@ whole program.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from engine.api.base import ObjectMeta
 from engine.api.rule_pack import RULE_PACK, RulePack, RulePackColumns, RulePackSpec, RulePackStatus
 from engine.cluster.actions import Action, Apply, Delete, EmitEvent, MergePatch, ObjectReference
 from engine.cluster.resources import CONFIG_MAPS, RULE_PACKS, ObjectKey
-from engine.delivery.stored import APPROVED, HEAD, HEAD_FIELDS, pack_map_key, pack_map_name
+from engine.delivery.stored import APPROVED, HEAD, HEAD_FIELDS, PUBLISHED, pack_map_key, pack_map_name
 from engine.delivery.verdict import InForce, PackVerdict, State, Verdict
 from engine.lang.program import LinkedPack
 from engine.values.canonical_json import canonical_json
 
 PROGRAM_MANAGER: Final = "engine-program"
 PACK_MANAGER: Final = "engine-rulepack"
+VERDICT_MANAGER: Final = "engine-rulepack-status"
 APPROVER: Final = "engine-rules"
-"""Field managers. Ours, one a writer."""
+"""Field managers. Ours, one a writer; spec and status of one object have two, so that neither owns the other's fields."""
 
 _SHOWN_DIGITS: Final = 12
 
@@ -81,7 +82,7 @@ def head_action(serving: InForce, namespace: str, *, waiting: str = "") -> Apply
         waiting,
     )
     data = dict(zip(HEAD_FIELDS, values, strict=True))
-    return Apply(CONFIG_MAPS, CONFIG_MAPS.body(HEAD, namespace, data=data), PROGRAM_MANAGER)
+    return Apply(CONFIG_MAPS, _labelled(HEAD, namespace, data), PROGRAM_MANAGER)
 
 
 def rule_pack_actions(verdict: Verdict, live: Mapping[str, Mapping[str, Any]], now: str) -> list[Action]:
@@ -97,7 +98,7 @@ def rule_pack_actions(verdict: Verdict, live: Mapping[str, Mapping[str, Any]], n
         status = body.pop("status")
         made.append(Apply(RULE_PACKS, body, PACK_MANAGER))
         head = {key: body[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": one.record.id}}
-        made.append(Apply(RULE_PACKS, {**head, "status": status}, PACK_MANAGER, subresource="status"))
+        made.append(Apply(RULE_PACKS, {**head, "status": status}, VERDICT_MANAGER, subresource="status"))
     made += [Delete(RULE_PACKS, ObjectKey("", name)) for name in sorted(live) if name not in wanted]
     return made
 
@@ -106,14 +107,20 @@ def event_actions(verdict: Verdict, namespace: str) -> list[Action]:
     """One Event about a delivery, at the ConfigMap that names the program in force. Give it when a verdict is new."""
     digest = verdict.digest[:_SHOWN_DIGITS]
     note = verdict.message or f"rules {digest} are in force"
+    about = ObjectReference(CONFIG_MAPS.api_version, CONFIG_MAPS.kind, ObjectKey(namespace, HEAD))
+    return [_event(about, verdict.state, note)]
+
+
+def pack_event_actions(verdict: Verdict) -> list[Action]:
+    """An Event at each RulePack that is not in force, with what its status says. Give it when a verdict is new."""
     return [
-        EmitEvent(
-            ObjectReference(CONFIG_MAPS.api_version, CONFIG_MAPS.kind, ObjectKey(namespace, HEAD)),
-            reason=_REASONS[verdict.state],
-            note=note,
-            action="TakeOverRules",
-            kind="Normal" if verdict.state is State.LOADED else "Warning",
+        _event(
+            ObjectReference(RULE_PACKS.api_version, RULE_PACKS.kind, ObjectKey("", one.record.id)),
+            one.state,
+            one.message,
         )
+        for one in verdict.packs
+        if one.state is not State.LOADED
     ]
 
 
@@ -123,11 +130,21 @@ def approval_action(digest: str, namespace: str) -> MergePatch:
     return MergePatch(CONFIG_MAPS, ObjectKey(namespace, HEAD), patch, APPROVER)
 
 
+def _event(about: ObjectReference, state: State, note: str) -> EmitEvent:
+    kind: Literal["Normal", "Warning"] = "Normal" if state is State.LOADED else "Warning"
+    return EmitEvent(about, reason=_REASONS[state], note=note, action="TakeOverRules", kind=kind)
+
+
 def _pack_map(namespace: str, packs: Iterable[LinkedPack]) -> Apply:
     held = list(packs)
     data = {pack_map_key(pack.digest): canonical_json(pack.to_json()) for pack in held}
     name = pack_map_name(held[0].kind, held[0].name)
-    return Apply(CONFIG_MAPS, CONFIG_MAPS.body(name, namespace, data=data), PROGRAM_MANAGER)
+    return Apply(CONFIG_MAPS, _labelled(name, namespace, data), PROGRAM_MANAGER)
+
+
+def _labelled(name: str, namespace: str, data: Mapping[str, str]) -> dict[str, Any]:
+    key, _, value = PUBLISHED.partition("=")
+    return CONFIG_MAPS.body(name, namespace, metadata={"labels": {key: value}}, data=data)
 
 
 def _rule_pack(one: PackVerdict, live: Mapping[str, Any], now: str) -> RulePack:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from engine.delivery.candidate import Candidate
-from engine.delivery.decide import NO_OVERRIDES, consider, loaded
+from engine.delivery.decide import NO_OVERRIDES, consider, loaded, refused
 from engine.delivery.lost import Replan
 from engine.delivery.verdict import InForce, Snapshot, State, Verdict
 
@@ -30,11 +30,19 @@ def after_delivery(
     *,
     overrides: Mapping[str, str] = NO_OVERRIDES,
 ) -> Standing:
-    """Where it stands once a delivery is judged. The same bytes are not judged twice: their verdict is the one there is."""
+    """Where it stands once a delivery is judged. The same bytes are not judged twice: their verdict is the one there is.
+
+    Raises: nothing: whatever goes wrong over a delivery is a verdict on it.
+    """
     verdict = standing.verdict
     if verdict is not None and verdict.candidate == candidate.digest:
         return after_approval(standing, approved)
-    return _with(standing, consider(candidate, standing.serving, snapshot, approved, overrides=overrides))
+    try:
+        verdict = consider(candidate, standing.serving, snapshot, approved, overrides=overrides)
+    except Exception as error:  # noqa: BLE001 - packs are strangers' text: a fault of ours that they hit upon ends no worker
+        why = f"they could not be judged, which is a fault of Engine: {type(error).__name__}: {error}"
+        verdict = refused(candidate, standing.serving, why)
+    return _with(standing, verdict)
 
 
 def after_approval(standing: Standing, approved: Collection[str]) -> Standing:

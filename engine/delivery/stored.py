@@ -6,15 +6,15 @@ Fetches nothing. A start never takes over what waits for an approval, whatever b
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from engine.delivery.candidate import Candidate
 from engine.delivery.decide import NO_OVERRIDES, consider
 from engine.delivery.standing import Standing
-from engine.delivery.verdict import InForce, PackRecord, Snapshot, State, Verdict
-from engine.errors import InputError
+from engine.delivery.verdict import InForce, PackRecord, Snapshot, Verdict
+from engine.errors import EngineError, InputError
 from engine.lang.program import Program
 from engine.sections.catalog import VOCABULARY
 from engine.values.canonical_json import canonical_json
@@ -24,6 +24,9 @@ HEAD: Final = "engine-program"
 
 HEAD_FIELDS: Final = ("program", "vocabulary", "packs", "records", "waiting")
 """Keys of that ConfigMap: digest, vocabulary, digests of linked packs by id, all packs with their sources, what is held."""
+
+PUBLISHED: Final = "worker.gpustack.ai/published=program"
+"""Label of all these ConfigMaps, as a selector: what is watched is these, and not all that lies in the namespace."""
 
 APPROVED: Final = "worker.gpustack.ai/approved-program"
 """Annotation of that ConfigMap: the digest of the program that a person lets go into force."""
@@ -101,22 +104,28 @@ def start(
     approved: Collection[str] = (),
     *,
     overrides: Mapping[str, str] = NO_OVERRIDES,
+    fits: Callable[[Program], None] = lambda _program: None,
 ) -> Start:
     """What serves from the first moment: the published program, else the mounted packs, else those of the image.
 
     Without the published program's packs there is nothing to compare with. Then packs that link to the very program that
     was named come first, and a program that waits for an approval comes last of all: not at all.
-    Shape: mounted packs are judged once more, as a delivery, when the cluster is known.
+    Shape: mounted packs are judged once more, as a delivery, when the cluster is known; `fits` raises EngineError for a
+    program that this process cannot run with, whatever its tests say: one that another version of Engine has published.
     Raises: InputError: none of them can serve.
     """
-    if stored.in_force is not None:
-        return Start(Standing(stored.in_force), HEAD)
     notes = [stored.why] if stored.why else []
+    if stored.in_force is not None:
+        misfit = _misfit(stored.in_force, fits)
+        if not misfit:
+            return Start(Standing(stored.in_force), HEAD)
+        notes.append(f"the program of ConfigMap {HEAD}: {misfit}")
     usable: list[tuple[str, InForce]] = []
     for origin, verdict in _judged(mounted, image, overrides):
         offered = verdict.offered
-        if verdict.state is State.FAILED or offered is None:
-            notes.append(f"{origin} packs: {verdict.message}")
+        misfit = verdict.message if offered is None else _misfit(offered, fits)
+        if offered is None or misfit:
+            notes.append(f"{origin} packs: {misfit}")
         elif verdict.digest == stored.waiting and verdict.digest not in approved:
             notes.append(f"{origin} packs: program {verdict.digest} waits for engine rules approve")
         elif stored.named in ("", verdict.digest):
@@ -126,6 +135,14 @@ def start(
     for origin, offered in usable:
         return Start(Standing(offered), origin, tuple(notes))
     raise InputError("no rules can serve", why="; ".join(notes), remedy="mend the packs, or install Engine again")
+
+
+def _misfit(offered: InForce, fits: Callable[[Program], None]) -> str:
+    try:
+        fits(offered.program)
+    except EngineError as error:
+        return str(error)
+    return ""
 
 
 def _judged(mounted: Candidate | None, image: Candidate, overrides: Mapping[str, str]) -> Iterator[tuple[str, Verdict]]:

@@ -71,7 +71,10 @@ def type_origins(made: Object, recording: Recording, chain: Chain) -> Iterator[O
     yield InCode(("status", "phase"), "the type's phase, from its queue's state", "engine/domain/queue.py")
     yield InCode(("status", "phaseMessage"), "the type's phase, from its queue's state", "engine/domain/queue.py")
     yield InCode(("status", "cpu"), "the CPU view: the queue's quota, and the largest node", "engine/domain/views.py")
-    yield InCode(("status", "detail"), "facts of the flavors that feed the type", "engine/chain/queues.py")
+    yield InCode(("status", "detail"), "facts of the flavors that feed the type", "engine/chain/report.py")
+    yield InCode(
+        ("status", "columns"), "cells of the table, from the fields beside them", "engine/worker/render/cells.py"
+    )
     for view in ("accelerator", "acceleratorShared", "acceleratorSliced", "acceleratorPartitioned"):
         yield InCode(
             ("status", view), "the four views: cards counted by what they can still serve", "engine/domain/views.py"

@@ -6,58 +6,60 @@ positions take no part in comparison. The tree leaves a process as JSON arrays (
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+from msgspec import Struct
+
+_NOTATION: Final = frozenset({"start", "end", "quoted", "form"})  # how a node was written, not what it means
 
 Json = Any  # null, bool, int, float, str, list and dict, as the json module reads them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """What every node carries."""
 
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and _meaning(self) == _meaning(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), _meaning(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class Current(Node):
+class Current(Node, frozen=True):
     """`@`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field(Node):
+class Field(Node, frozen=True):
     """A name; `quoted` when it was written `"in double quotes"`."""
 
     name: str
-    quoted: bool = field(default=False, compare=False)
+    quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Literal(Node):
+class Literal(Node, frozen=True):
     """A constant. `form` is how it was written: raw 'x', json `x`, bareword `x` that is no JSON, or folded by the linker."""
 
     value: Json
-    form: str = field(default="raw", compare=False)
+    form: str = "raw"
 
 
-@dataclass(frozen=True, slots=True)
-class Subexpression(Node):
+class Subexpression(Node, frozen=True):
     """`left.right`; right sees left as its current value."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Index(Node):
+class Index(Node, frozen=True):
     """`[n]` on the current value."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Slice(Node):
+class Slice(Node, frozen=True):
     """`[first:last:step]` on the current value."""
 
     first: int | None
@@ -65,32 +67,28 @@ class Slice(Node):
     step: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexExpression(Node):
+class IndexExpression(Node, frozen=True):
     """`left[n]`; right is an `Index` or a `Slice`."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Projection(Node):
+class Projection(Node, frozen=True):
     """`left[*]right`: right over every element of a list, nulls dropped."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class ValueProjection(Node):
+class ValueProjection(Node, frozen=True):
     """`left.*right`: right over every value of an object, nulls dropped."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class FilterProjection(Node):
+class FilterProjection(Node, frozen=True):
     """`left[?condition]right`."""
 
     left: Node
@@ -98,46 +96,40 @@ class FilterProjection(Node):
     condition: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Flatten(Node):
+class Flatten(Node, frozen=True):
     """`left[]`, always the left side of a `Projection`."""
 
     left: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Pipe(Node):
+class Pipe(Node, frozen=True):
     """`left | right`."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Or(Node):
+class Or(Node, frozen=True):
     """`left || right`."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class And(Node):
+class And(Node, frozen=True):
     """`left && right`."""
 
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Node):
+class Not(Node, frozen=True):
     """`!operand`."""
 
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Comparator(Node):
+class Comparator(Node, frozen=True):
     """`left op right`, op one of `== != < <= > >=`."""
 
     op: str
@@ -145,30 +137,30 @@ class Comparator(Node):
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class MultiSelectList(Node):
+class MultiSelectList(Node, frozen=True):
     """`[a, b]`."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MultiSelectHash(Node):
+class MultiSelectHash(Node, frozen=True):
     """`{k: a, l: b}`, in the order written."""
 
     pairs: tuple[tuple[str, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """`name(args)`."""
 
     name: str
     args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ExprRef(Node):
+class ExprRef(Node, frozen=True):
     """`&expression`: code passed to a function, evaluated there."""
 
     body: Node
+
+
+def _meaning(node: Node) -> tuple[Any, ...]:
+    return tuple(getattr(node, name) for name in node.__struct_fields__ if name not in _NOTATION)

@@ -5,8 +5,9 @@ Comparing is JMESPath's own; this only refuses what could not have been meant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from engine.lang import ast
 from engine.lang.ast import Node
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _RECORDS = (Kind.OBJECT, Kind.MAP)
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(Struct, frozen=True):
     """A part of a condition that cannot be true beside another."""
 
     message: str

@@ -7,8 +7,10 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engine.lang import ast
 from engine.lang.ast import Node
@@ -20,8 +22,7 @@ Path = tuple[str, ...]
 _NO_TYPES: Mapping[str, Type] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The names an expression may use.
 
     Shape: `names` are input roots, lets and forEach items; `constants` the link-time constants (const, params, tables,
@@ -46,8 +47,7 @@ class Scope:
         return name in self.names or name in self.constants
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """Where a part of an expression stands.
 
     Shape: `element` is the current value inside a projection, an `&expression`, after a pipe or a dot (None: the scope

@@ -5,9 +5,10 @@ A plain table, and the only list of codes there is. It raises nothing and words 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+
+from msgspec import Struct
 
 
 class Severity(StrEnum):
@@ -18,8 +19,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """One row of the catalogue. `name` is what a person sees and greps for: `RP110`."""
 
     name: str

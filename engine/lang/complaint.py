@@ -7,8 +7,9 @@ text around a complaint, not the tree.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from engine.lang.cut import intended_end
 from engine.lang.diagnostics import Diagnostics, Edit, Fix, Related
@@ -22,8 +23,7 @@ _RESERVED = "@`%"
 _KEY = re.compile(r"[^\s,{}\[\]]+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """Where and why the parser stopped, in characters, and what it had read until then."""
 
     problem: str

@@ -6,8 +6,9 @@ Collects and orders findings. How they are printed is `render.py`'s business; wh
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from engine.errors import ContractError
 from engine.lang.codes import CODES, Severity
@@ -20,16 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["Diagnostic", "Diagnostics", "Edit", "Fix", "Related", "Severity", "nearest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replace the bytes of `span` by `text`; an empty span inserts."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A change that is safe to make without asking.
 
     Shape: edits of the file the diagnostic's place is in, ascending and not overlapping.
@@ -44,16 +43,14 @@ class Fix:
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another place that belongs to the story, such as the first of two equal keys."""
 
     message: str
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding. `path` is the file it is about when no place in it can be named."""
 
     code: str

@@ -6,8 +6,9 @@ Reads trees; evaluates nothing. How it is printed is the command's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.lang.library import Used
 from engine.lang.packs import Pack
@@ -18,8 +19,7 @@ from engine.lang.tree_edit import path_text
 OWN: Final = "pack"
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveValue:
+class EffectiveValue(Struct, frozen=True):
     """One value.
 
     Shape: `text` as written; an empty list or map is `[]` or `{}`. `layer` is `pack`, `library <name>`,

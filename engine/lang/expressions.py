@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from engine.lang.ast import Node
 from engine.lang.check import Scope, check_condition, check_expression
@@ -20,6 +21,17 @@ from engine.lang.source import Place
 from engine.lang.tree import Scalar
 from engine.lang.types import Type
 from engine.lang.walk import walk_with_depth
+
+_KEPT_TEXTS: Final = 4096
+"""Ours: twice what the shipped packs hold. Overlays and libraries bring the same texts again and again."""
+
+
+@lru_cache(_KEPT_TEXTS)
+def _read(text: str) -> tuple[Node, int, int]:
+    """The tree of a text, how many nodes it has and how deep it is. Raises: ExpressionSyntaxError."""
+    node = parse(text)
+    depths = [depth for _, depth in walk_with_depth(node)]
+    return node, len(depths), max(depths)
 
 
 @dataclass(slots=True)
@@ -71,18 +83,17 @@ class Expressions:
             self._budget(place, f"an expression of {len(text)} characters", MAX_EXPRESSION_CHARS)
             return None
         try:
-            node = parse(text)
+            node, size, depth = _read(text)
         except ExpressionSyntaxError as error:
             where = Place(scalar.source, scalar.locate(start + error.start, start + max(error.end, error.start + 1)))
             self.diagnostics.error("RP301", error.message, where, help=error.help)
             return None
         self.texts.append((text, node, place))
-        sizes = [depth for _, depth in walk_with_depth(node)]
-        if len(sizes) > MAX_EXPRESSION_NODES:
-            self._budget(place, f"an expression of {len(sizes)} nodes", MAX_EXPRESSION_NODES)
+        if size > MAX_EXPRESSION_NODES:
+            self._budget(place, f"an expression of {size} nodes", MAX_EXPRESSION_NODES)
             return None
-        if max(sizes) > MAX_EXPRESSION_DEPTH:
-            self._budget(place, f"an expression {max(sizes)} levels deep", MAX_EXPRESSION_DEPTH)
+        if depth > MAX_EXPRESSION_DEPTH:
+            self._budget(place, f"an expression {depth} levels deep", MAX_EXPRESSION_DEPTH)
             return None
         return node
 

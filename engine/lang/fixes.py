@@ -6,8 +6,9 @@ Touches no byte outside a fix's ranges and never writes YAML anew. Checking is t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.lang.diagnostics import Diagnostic, Edit
 from engine.lang.source import Source
@@ -18,8 +19,7 @@ MAX_PASSES: Final = 10
 Check = Callable[[Sequence[Source]], Iterable[Diagnostic]]
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """What fixing came to.
 
     Shape: `sources` in the order given, those without a fix as they were; `changed` the paths of the others; `applied` the

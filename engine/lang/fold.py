@@ -6,8 +6,9 @@ Never turns an error into a value, nor a value into an error: what fails stays a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.errors import EvaluationError
 from engine.lang import ast

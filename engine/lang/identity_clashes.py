@@ -6,8 +6,9 @@ Looks at identities only, after overlays and overrides; one pack alone is never 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
+
+from msgspec import Struct
 
 from engine.lang.diagnostics import Diagnostics, Related
 from engine.lang.packs import Pack
@@ -16,8 +17,7 @@ from engine.lang.source import Place
 from engine.lang.tree import Map, Node, Scalar, Seq
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(Struct, frozen=True):
     """One entry of `identity.pci`."""
 
     pack: Pack

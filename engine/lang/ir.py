@@ -6,44 +6,40 @@ Nothing here keeps YAML, positions or comments: `at` is the `file:line` that exp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from engine.lang.ast import Node
 from engine.lang.section import Combine
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A value a person wrote."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(Struct, frozen=True):
     """A template that is one expression: keeps its type, printed as text where `as_text`."""
 
     node: Node
     as_text: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A template with text around its expressions: every part is text or an integer."""
 
     parts: tuple[str | Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list."""
 
     items: tuple[Emit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One key of an object; `optional` (written `key?:`) leaves the key out when its value is null.
 
     Shape: `written` is the key as the pack has it, templates and all, for messages and coverage.
@@ -55,8 +51,7 @@ class Entry:
     written: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """An object."""
 
     entries: tuple[Entry, ...]
@@ -66,16 +61,14 @@ Emit = Constant | Computed | Text | Items | Entries
 TextEmit = Constant | Computed | Text
 
 
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Struct, frozen=True):
     """A named expression, evaluated at most once and only when used."""
 
     name: str
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
-class ForEach:
+class ForEach(Struct, frozen=True):
     """`forEach: {in, as, index?}`."""
 
     over: Node
@@ -83,8 +76,7 @@ class ForEach:
     index: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A leaf: emits, or says that it could not tell. `messages` is keyed by state, `""` when there is one text."""
 
     id: str
@@ -97,8 +89,7 @@ class Rule:
     messages: tuple[tuple[str, TextEmit], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Rules that share `when`, `let` and `forEach`."""
 
     rules: tuple[Rule | Group, ...]
@@ -107,8 +98,7 @@ class Group:
     for_each: ForEach | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Filler:
+class Filler(Struct, frozen=True):
     """Defaults of an emit shape: `defaults` for fields left out, `members` and `element` for what lies deeper."""
 
     defaults: tuple[tuple[str, Any], ...] = ()
@@ -116,8 +106,7 @@ class Filler:
     element: Filler | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSection:
+class CompiledSection(Struct, frozen=True):
     """One section of one pack.
 
     Shape: `required` holds, an alternative of the emit shape each, the fields that must be there; `reads` the input paths

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.errors import InputError
 from engine.lang.diagnostics import Diagnostics, Related, nearest
@@ -25,8 +26,7 @@ LIBRARY: Final = "Library"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """One library as one pack uses it.
 
     Shape: `place` is the library's name in `use`; `values` the parameters by name, the pack's or their defaults; `given`

@@ -65,9 +65,10 @@ def link(
     nothing. `overrides` are `GPUSTACK_…` variables by name: those about identities apply, after the overlays.
     """
     diagnostics = Diagnostics()
+    files = list(files)
     packs = gather(files, diagnostics)
     mine = {_key(pack) for pack in packs}
-    _add_context(packs, context, mine)
+    _add_context(packs, _unread(context, files), mine)
     applied = _only_overlays(gather(overlays, diagnostics), diagnostics)
     given = list(packs)
     over = apply_overlays(packs, applied, diagnostics)
@@ -82,6 +83,16 @@ def link(
 
 def _key(pack: Pack) -> _Key:
     return pack.kind, pack.name
+
+
+def _unread(context: Iterable[PackFiles], files: Iterable[PackFiles]) -> list[PackFiles]:
+    """The context without what is among the files too, wherever it lies: it was read once, and is not the context's any more."""
+    read = {_bytes_of(group) for group in files}
+    return [group for group in context if _bytes_of(group) not in read]
+
+
+def _bytes_of(group: PackFiles) -> tuple[bool, tuple[bytes, ...]]:
+    return group.directory, tuple(source.data for source in group.sources)
 
 
 def _add_context(packs: list[Pack], context: Iterable[PackFiles], mine: set[_Key]) -> None:

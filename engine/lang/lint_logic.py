@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.lang import ast
 from engine.lang.ast import Node
@@ -24,21 +25,19 @@ _AS_LESS: Final = {">": (True, False), "<=": (True, True), ">=": (False, True)}
 _LENGTHS: Final = ("length", "count")
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What names mean where a condition stands.
 
     Shape: `lets` the expressions of named ones; `tags` tells apart equal names of different rules (a forEach item, a rule's
     let); `type_of` the type of an expression where it is known.
     """
 
-    lets: Mapping[str, tuple[Node, Names]] = field(default_factory=dict)
-    tags: Mapping[str, str] = field(default_factory=dict)
+    lets: Mapping[str, tuple[Node, Names]] = {}
+    tags: Mapping[str, str] = {}
     type_of: Callable[[Node], Type | None] = lambda _node: None
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """An expression that is wanted to be true, or not to be."""
 
     node: Node
@@ -50,8 +49,7 @@ class Condition:
         return Condition(self.node, self.names, not self.wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
+class _Fact(Struct, frozen=True):
     term: str
     op: str  # eq lt has true
     value: Any
@@ -172,16 +170,15 @@ def _consistent(facts: tuple[_Fact, ...]) -> bool:
     return all(one.is_possible for one in known.values())
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """What is known of one value."""
 
-    equal: list[Any] = field(default_factory=list)
-    different: list[Any] = field(default_factory=list)
+    equal: list[Any] = []
+    different: list[Any] = []
     low: int | None = None
     high: int | None = None
-    present: set[bool] = field(default_factory=set)
-    truth: set[bool] = field(default_factory=set)
+    present: set[bool] = set()
+    truth: set[bool] = set()
     kind: Type | None = None
 
     def learn(self, fact: _Fact) -> None:

@@ -6,8 +6,9 @@ Sees compiled sections, with constants folded in. Where a rule stands in its fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.lang import ast, ir
 from engine.lang.diagnostics import Diagnostic, Related, Severity
@@ -24,8 +25,7 @@ _Parts = tuple[str, ...]
 _HOLE: Final = "\0"
 
 
-@dataclass(frozen=True, slots=True)
-class EmittedKey:
+class EmittedKey(Struct, frozen=True):
     """A scalar that a rule gives: the path of its keys, each cut into text and what is computed."""
 
     path: tuple[_Parts, ...]

@@ -6,7 +6,8 @@ Prepares what the checks of `lint_rules` compare; finds nothing wrong itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engine.lang import ast, ir
 from engine.lang.ast import Node
@@ -14,8 +15,7 @@ from engine.lang.lint_logic import Condition, Names, term_of
 from engine.lang.types import Kind, Type
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One rule where it stands.
 
     Shape: `outer` are the conditions of the groups around it, `own` its own; `loops` the forEach items it sees, outermost
@@ -41,8 +41,7 @@ def section_leaves(section: ir.CompiledSection, inputs: Mapping[str, Type]) -> t
     return tuple(walker.leaves(section.rules, names, dict(inputs), (), (), "r"))
 
 
-@dataclass(slots=True)
-class _Walker:
+class _Walker(Struct):
     section: str
 
     def leaves(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engine.lang.ast import Node
 from engine.lang.expressions import Expressions
@@ -16,8 +17,7 @@ from engine.lang.tree import Map, Scalar, Seq
 from engine.lang.tree import Node as TreeNode
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """Expressions of some files, each file's in the order in which they stand in it."""
 
     starts: dict[str, list[int]]

@@ -6,41 +6,39 @@ What several documents make together is `link`'s business; expressions are not l
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from msgspec import Struct
 
 from engine.lang.diagnostics import Diagnostics, nearest
-from engine.lang.model_documents import API_VERSION, MODELS, Derivation, Library, Manufacturer, Overlay, PackModel
+from engine.lang.outline import API_VERSION, KINDS, fits
 from engine.lang.reader import Document
 from engine.lang.source import Place, Source
-from engine.lang.structure import follow, key_place, report
 from engine.lang.tree import Entry, Map, Node, Scalar, Style, plain
+from engine.lang.tree_paths import follow, key_place
 
-__all__ = ["API_VERSION", "Derivation", "Library", "Manufacturer", "Overlay", "PackDocument", "load_pack_document"]
+if TYPE_CHECKING:
+    from engine.lang.model_documents import PackModel
 
 
-@dataclass(frozen=True, slots=True)
-class PackDocument:
-    """A checked document, and the tree it came from: every value of the model has a node there.
+class PackDocument(Struct, frozen=True):
+    """A document whose structure is right, and the tree it came from: every value of the model has a node there.
 
     Shape of a path: the keys as written and list positions (`"spec", "sections", "inject", "rules", 0, "when"`); the
     `rules` of a section written as a bare list may be named or left out.
     """
 
-    model: PackModel
+    kind: str
+    name: str
     root: Map
     source: Source
 
     @property
-    def kind(self) -> str:
-        """The document's kind."""
-        return self.model.kind
+    def model(self) -> PackModel:
+        """The document as values. Cost: the models are loaded; linking needs the tree alone."""
+        from engine.lang.model_documents import MODELS
 
-    @property
-    def name(self) -> str:
-        """The pack's name."""
-        return self.model.metadata.name
+        return MODELS[self.kind].model_validate(plain(self.root))
 
     def node(self, path: Sequence[Hashable]) -> Node:
         """The node at a path, or the deepest one on the way to it."""
@@ -75,25 +73,36 @@ def load_pack_document(document: Document, diagnostics: Diagnostics) -> PackDocu
         )
         return None
     version = _header(root, "apiVersion", (API_VERSION,), diagnostics)
-    kind = _header(root, "kind", tuple(MODELS), diagnostics)
+    kind = _header(root, "kind", KINDS, diagnostics)
     if version is None or kind is None:
         return None
-    try:
-        model = MODELS[kind].model_validate(plain(root))
-    except ValidationError as error:
-        report(error, MODELS[kind], root, diagnostics)
+    values = plain(root)
+    if not fits(kind, values) and not _is_taken(kind, values, root, diagnostics):
         return None
-    return PackDocument(model, root, document.source)
+    return PackDocument(kind, values["metadata"]["name"], root, document.source)
 
 
 def check_spec(kind: str, name: str, spec: Map, diagnostics: Diagnostics) -> None:
     """Check the structure of a spec that was put together from several documents; faults are reported where they stand."""
-    head = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}}
-    try:
-        MODELS[kind].model_validate({**head, "spec": plain(spec)})
-    except ValidationError as error:
+    values = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": plain(spec)}
+    if not fits(kind, values):
         key = Scalar("spec", "spec", Style.PLAIN, spec.span, spec.source)
-        report(error, MODELS[kind], Map((Entry(key, spec),), spec.span, spec.source), diagnostics)
+        _is_taken(kind, values, Map((Entry(key, spec),), spec.span, spec.source), diagnostics)
+
+
+def _is_taken(kind: str, values: Any, root: Map, diagnostics: Diagnostics) -> bool:
+    """Whether the models take a document that does not fit; what is wrong with it is reported. They are loaded only here."""
+    from pydantic import ValidationError
+
+    from engine.lang.model_documents import MODELS
+    from engine.lang.structure import report
+
+    try:
+        MODELS[kind].model_validate(values)
+    except ValidationError as error:
+        report(error, MODELS[kind], root, diagnostics)
+        return False
+    return True
 
 
 def _header(root: Map, key: str, allowed: tuple[str, ...], diagnostics: Diagnostics) -> str | None:

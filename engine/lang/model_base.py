@@ -5,12 +5,15 @@ Models say which keys and shapes there are. Expressions are plain strings here; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.types import Strict
+from pydantic_core import PydanticCustomError
+
+from engine.lang.model_choices import Fault
 
 T = TypeVar("T")
 
@@ -32,11 +35,20 @@ class Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, alias_generator=to_camel)
 
 
-def is_tag(step: Hashable) -> bool:
-    """Whether a step of an error's path names a choice, not a key: choices are spelled `<so>`."""
-    return isinstance(step, str) and step.startswith("<")
-
-
 def by(choose: Callable[[Any], str]) -> Discriminator:
     """A choice between models made by a function of the raw value, so that an error is about one of them only."""
     return Discriminator(choose)
+
+
+def held_to(find_fault: Callable[[Mapping[str, Any]], Fault | None]) -> Any:
+    """A rule between the keys of a model, found in the map as it was written."""
+
+    def check(_: type[Model], value: Any, validate: Callable[[Any], Model]) -> Model:
+        made = validate(value)
+        fault = find_fault(value)
+        if fault is not None:
+            raise PydanticCustomError(fault.code, fault.text, {"at": fault.at} if fault.at else None)
+        return made
+
+    check.__name__ = find_fault.__name__
+    return model_validator(mode="wrap")(classmethod(check))  # type: ignore[arg-type]

@@ -5,20 +5,27 @@ Data without expressions (`derived` aside), so that a chart can read it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, StringConstraints, Tag
 
-from engine.lang.model_base import Expression, Identifier, Json, Kebab, Many, Model, by
+from engine.lang.model_base import Expression, Identifier, Json, Kebab, Many, Model, by, held_to
+from engine.lang.model_choices import (
+    codes_kind,
+    default_fault,
+    param_kind,
+    pci_fault,
+    preset_kind,
+    probe_fault,
+    row_kind,
+    table_kind,
+)
 
 HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}\z")]
 HexPrefix = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{2,6}\z")]
 ResourceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9][A-Za-z0-9._-]*\z")]
 ScalarType = Literal["boolean", "integer", "string"]
 ParamType = Literal["boolean", "integer", "string", "list", "map"]
-
-_PYTHON_TYPES: dict[str, type] = {"boolean": bool, "integer": int, "string": str, "list": list, "map": dict}
 
 
 class PciMatch(Model):
@@ -29,13 +36,7 @@ class PciMatch(Model):
     devices: Many[HexId] = ()
     except_: Many[HexId] = Field(default=(), alias="except")
 
-    @model_validator(mode="after")
-    def _is_narrow(self) -> Self:
-        if not self.class_prefixes and not self.devices:
-            raise PydanticCustomError(
-                "RP202", "a vendor alone is no match: its bridges share the id; give `classPrefixes` or `devices`"
-            )
-        return self
+    _fault = held_to(pci_fault)
 
 
 class RuntimeInjects(Model):
@@ -65,14 +66,10 @@ class Intent(Model):
     outcomes: Many[str] = ("ok",)
 
 
-def _codes_kind(value: Any) -> str:
-    return "<codes>" if isinstance(value, list) else "<text>"
-
-
 # The codes of one source of events, or any text where they are too many to list.
 EventCodes = Annotated[
     Annotated[Many[str], Tag("<codes>")] | Annotated[Literal["string"], Tag("<text>")],
-    by(_codes_kind),
+    by(codes_kind),
 ]
 
 
@@ -104,13 +101,9 @@ class PresetFamily(Model):
     by: dict[str, str] = Field(default_factory=dict)
 
 
-def _preset_kind(value: Any) -> str:
-    return "<family>" if isinstance(value, dict) else "<prefix>"
-
-
 PresetEntry = Annotated[
     Annotated[str, Tag("<prefix>")] | Annotated[PresetFamily, Tag("<family>")],
-    by(_preset_kind),
+    by(preset_kind),
 ]
 
 
@@ -131,11 +124,7 @@ class Probe(Model):
     file: str | None = None
     line: str | None = None
 
-    @model_validator(mode="after")
-    def _asks_one_thing(self) -> Self:
-        if (self.path is None) == (self.file is None) or (self.file is None) != (self.line is None):
-            raise PydanticCustomError("RP203", "a probe is `{path}` or `{file, line}`")
-        return self
+    _fault = held_to(probe_fault)
 
 
 class Recover(Model):
@@ -187,17 +176,10 @@ class Param(Model):
     enum: Many[Json] | None = None
     help: str | None = None
 
-    @model_validator(mode="after")
-    def _default_fits(self) -> Self:
-        check_default(self.type, self.default, given="default" in self.model_fields_set)
-        return self
+    _fault = held_to(default_fault)
 
 
-def _param_kind(value: Any) -> str:
-    return "<declared>" if isinstance(value, dict) else "<value>"
-
-
-ParamEntry = Annotated[Annotated[Param, Tag("<declared>")] | Annotated[Json, Tag("<value>")], by(_param_kind)]
+ParamEntry = Annotated[Annotated[Param, Tag("<declared>")] | Annotated[Json, Tag("<value>")], by(param_kind)]
 Params = dict[Identifier, ParamEntry]
 
 
@@ -223,18 +205,10 @@ class BelowRow(Model):
     value: Json
 
 
-def _row_kind(value: Any) -> str:
-    return "<below>" if isinstance(value, dict) and "below" in value else "<match>"
-
-
-def _table_kind(value: Any) -> str:
-    return "<rows>" if isinstance(value, list) else "<map>"
-
-
-Row = Annotated[Annotated[MatchRow, Tag("<match>")] | Annotated[BelowRow, Tag("<below>")], by(_row_kind)]
+Row = Annotated[Annotated[MatchRow, Tag("<match>")] | Annotated[BelowRow, Tag("<below>")], by(row_kind)]
 Table = Annotated[
     Annotated[Many[Row], Tag("<rows>")] | Annotated[dict[str, Json], Tag("<map>")],
-    by(_table_kind),
+    by(table_kind),
 ]
 Tables = dict[Identifier, Table]
 
@@ -248,10 +222,7 @@ class Setting(Model):
     check: dict[str, Json] = Field(default_factory=dict)
     help: str
 
-    @model_validator(mode="after")
-    def _default_fits(self) -> Self:
-        check_default(self.type, self.default, given=True)
-        return self
+    _fault = held_to(default_fault)
 
 
 class Requires(Model):
@@ -269,11 +240,3 @@ class Use(Model):
     version: str | None = None
     with_: dict[Identifier, Json] = Field(default_factory=dict, alias="with")
     let: Many[Identifier] = ()
-
-
-def check_default(declared: str, default: Json, *, given: bool) -> None:
-    """Raise when a default is not of the declared type; `type()` because a boolean is an integer to Python."""
-    if given and type(default) is not _PYTHON_TYPES[declared]:
-        raise PydanticCustomError(
-            "RP111", "the default is not of type {declared}", {"declared": declared, "at": "default"}
-        )

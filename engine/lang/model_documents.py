@@ -27,8 +27,6 @@ from engine.lang.model_blocks import (
 )
 from engine.lang.model_rules import RuleEntries, RuleEntry, Section, Test
 
-API_VERSION = "rules.gpustack.ai/v1alpha1"
-
 Version = Annotated[
     str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\z")
 ]

@@ -5,23 +5,19 @@ Which sections there are, and what they take and emit, is the catalogue's to say
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, Tag
 
-from engine.lang.model_base import Expression, Identifier, Json, Kebab, Lets, Many, Model, Template, by
+from engine.lang.model_base import Expression, Identifier, Json, Kebab, Lets, Many, Model, Template, by, held_to
+from engine.lang.model_choices import bare_rules, message_kind, one_or_many, rule_fault, rule_kind, unknown_kind
 
 Select = Literal["first", "merge", "list", "sum"]
 
 
-def _message_kind(value: Any) -> str:
-    return "<map>" if isinstance(value, dict) else "<text>"
-
-
 Message = Annotated[
     Annotated[Template, Tag("<text>")] | Annotated[dict[str, Template], Tag("<map>")],
-    by(_message_kind),
+    by(message_kind),
 ]
 
 
@@ -57,13 +53,7 @@ class Rule(Model):
         """Whether the rule emits; the alternative is `unknown`."""
         return "emit" in self.model_fields_set
 
-    @model_validator(mode="after")
-    def _says_one_thing(self) -> Self:
-        if self.has_emit and self.unknown is not None:
-            raise PydanticCustomError("RP203", "a rule has `emit` or `unknown`, not both")
-        if not self.has_emit and self.unknown is None:
-            raise PydanticCustomError("RP202", "the rule has neither `emit` nor `unknown`, so it says nothing")
-        return self
+    _fault = held_to(rule_fault)
 
 
 class Group(Model):
@@ -75,11 +65,7 @@ class Group(Model):
     rules: RuleEntries
 
 
-def _rule_kind(value: Any) -> str:
-    return "<group>" if isinstance(value, dict) and "rules" in value else "<rule>"
-
-
-RuleEntry = Annotated[Annotated[Rule, Tag("<rule>")] | Annotated[Group, Tag("<group>")], by(_rule_kind)]
+RuleEntry = Annotated[Annotated[Rule, Tag("<rule>")] | Annotated[Group, Tag("<group>")], by(rule_kind)]
 RuleEntries = Many[RuleEntry]
 
 
@@ -92,26 +78,14 @@ class SectionBody(Model):
     rules: RuleEntries
 
 
-def _bare_rules(value: Any) -> Any:
-    return {"rules": value} if isinstance(value, list) else value
+Section = Annotated[SectionBody, BeforeValidator(bare_rules, json_schema_input_type=SectionBody | RuleEntries)]
 
 
-Section = Annotated[SectionBody, BeforeValidator(_bare_rules, json_schema_input_type=SectionBody | RuleEntries)]
-
-
-def _one_or_many(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _unknown_kind(value: Any) -> str:
-    return "<flag>" if isinstance(value, bool) else "<text>"
-
-
-OneOrMany = Annotated[Many[str], BeforeValidator(_one_or_many, json_schema_input_type=str | Many[str])]
+OneOrMany = Annotated[Many[str], BeforeValidator(one_or_many, json_schema_input_type=str | Many[str])]
 # The reason a section could not tell, or just that it could not.
 UnknownReason = Annotated[
     Annotated[Literal[True], Tag("<flag>")] | Annotated[str, Tag("<text>")],
-    by(_unknown_kind),
+    by(unknown_kind),
 ]
 
 

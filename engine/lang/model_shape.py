@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag
 
-from engine.lang.model_base import is_tag
+from engine.lang.model_choices import is_tag
 
 _Shape = Any  # a type annotation as pydantic resolved it
 

@@ -6,8 +6,10 @@ Makes trees only. Whether a changed one still loads, and whether a test notices 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.lang.mutate_text import TextEdit, expression_edits, literal_edits, template_edits
 from engine.lang.source import Place

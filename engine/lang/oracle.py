@@ -28,7 +28,9 @@ def matches_oracle(text: str, node: ast.Node) -> str | None:
             theirs = jmespath.compile(text).parsed
     except (JMESPathError, ValueError, RecursionError) as error:
         return f"the jmespath package refuses it: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-    return _difference(to_jmespath(node), theirs, "")
+    ours = to_jmespath(node)
+    # Equal to the letter is the rule, and told in no time; which of two other trees are alike is asked of them.
+    return None if repr(ours) == repr(theirs) else _difference(ours, theirs, "")
 
 
 def to_jmespath(node: ast.Node) -> Tree:  # noqa: C901 - one case a node kind

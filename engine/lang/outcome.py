@@ -5,9 +5,10 @@ How they come about is `evaluate`'s business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 
 class OutcomeKind(StrEnum):
@@ -18,8 +19,7 @@ class OutcomeKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a section answered.
 
     Shape: `value` is an object (`first`, `merge`, `sum`) or a list (`list`), None unless `kind` is value. `fired` are rule

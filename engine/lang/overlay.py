@@ -7,9 +7,11 @@ allowed; whether what comes out fits the catalogue is for linking to find.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.lang.diagnostics import Diagnostic, Diagnostics, Related, nearest
 from engine.lang.library import covers
@@ -24,8 +26,7 @@ LAYERS: Final = ("distro", "site", "emergency")
 """From the first applied to the last: a later one has the last word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(Struct, frozen=True):
     """One overlay and the pack it changes."""
 
     name: str

@@ -6,8 +6,9 @@ Applies nothing and looks at no pack.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from engine.errors import InputError
 from engine.lang.diagnostics import Diagnostics
@@ -26,8 +27,7 @@ class Verb(StrEnum):
     REMOVE = "remove"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change.
 
     Shape: `key` is what the overlay wrote to say where; `path` the keys inside what is addressed: of a block from its name

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from engine.errors import EvaluationError
 from engine.lang import ir
@@ -21,8 +22,7 @@ from engine.lang.tree import Node, Scalar, Seq
 _CONSTANT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedKeys:
+class OwnedKeys(Struct, frozen=True):
     """Patterns of keys; `*` stands for any text, the empty one included."""
 
     patterns: tuple[str, ...]

@@ -6,9 +6,11 @@ Sees one pack, the libraries it uses and what all packs share; what only the who
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.errors import InputError
 from engine.lang import ir
@@ -33,8 +35,7 @@ _NOT_COMPILED: Final = ("sections", "derived", "use", "open")
 _NO_PARAMS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltPack:
+class BuiltPack(Struct, frozen=True):
     """A compiled pack, and its expressions for the oracle."""
 
     pack: LinkedPack

@@ -7,7 +7,9 @@ A pack is one document, or the documents of one directory: same kind and name, e
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.lang.diagnostics import Diagnostics, Related
 from engine.lang.model import PackDocument, load_pack_document
@@ -18,8 +20,7 @@ from engine.lang.tree import Entry, Map, Node, Scalar, Seq
 _ADDS_UP = ("tests", "bases")
 
 
-@dataclass(frozen=True, slots=True)
-class PackFiles:
+class PackFiles(Struct, frozen=True):
     """The files of one pack. `directory` says that they belong together whatever they say of themselves."""
 
     name: str
@@ -27,8 +28,7 @@ class PackFiles:
     directory: bool = False
 
 
-@dataclass(slots=True)
-class Pack:
+class Pack(Struct):
     """One pack, put together.
 
     Shape: `spec` holds the tree under each `spec` key but `tests` and `bases`; `tests` the trees of all test lists in file
@@ -39,10 +39,10 @@ class Pack:
     name: str
     version: str
     place: Place
-    spec: dict[str, Entry] = field(default_factory=dict)
-    tests: list[Node] = field(default_factory=list)
-    bases: dict[str, Entry] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
+    spec: dict[str, Entry] = {}
+    tests: list[Node] = []
+    bases: dict[str, Entry] = {}
+    origins: dict[str, str] = {}
 
     def copy(self) -> Pack:
         """A pack that can be changed without changing this one; trees are shared, since they never change."""

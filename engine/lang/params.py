@@ -6,8 +6,9 @@ Reads the declarations from a pack's tree. Who sets a value (a `use`, an overlay
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.lang.diagnostics import Diagnostics, Related, nearest
 from engine.lang.source import Place
@@ -17,8 +18,7 @@ _ANY: Final = "any value"
 _TYPES: Final[dict[type, str]] = {bool: "boolean", int: "integer", str: "string", list: "list", dict: "map"}
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(Struct, frozen=True):
     """One parameter. `default` is None where somebody has to give a value; a null default is a node."""
 
     name: str

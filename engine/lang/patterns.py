@@ -7,9 +7,10 @@ fault of the pack, found when the pack is loaded. `pattern_cost` proves the boun
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from engine.errors import EvaluationError
 from engine.lang.limits import MAX_PATTERN_BYTES, MAX_PATTERN_SUBJECT_BYTES
@@ -20,8 +21,7 @@ __all__ = ["SafePattern", "UnsafePatternError", "replacement_parts", "safe_patte
 _REPLACEMENT: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class SafePattern:
+class SafePattern(Struct, frozen=True):
     """A compiled pattern of the subset. `groups` is how many it captures."""
 
     text: str

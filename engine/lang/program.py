@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from engine.errors import ContractError, InputError
@@ -26,9 +27,9 @@ LANGUAGE: Final = "rules.gpustack.ai/v1alpha1"
 DEFAULT_REFUSAL: Final = "refused ({state}); the rule has no text for it"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkedPack:
-    """One pack with its libraries and overlays in it.
+    """One pack with its libraries and overlays in it. Not slotted: its digest is made on first use and kept.
 
     Shape: `blocks` is plain JSON by block name (`constants`, `identity`, `presets` …); `derived` the lazy values by scope
     (`card`, `alloc`); `tests` and `bases` are kept beside the program and never leave the process, nor does `variant`: the
@@ -44,11 +45,12 @@ class LinkedPack:
     tests: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     bases: Mapping[str, Any] = field(default_factory=dict, compare=False)
     variant: Callable[[Mapping[str, Any]], LinkedPack] | None = field(default=None, compare=False, repr=False)
-    digest: str = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def digest(self) -> str:
+        """Of the pack's meaning: where its rules stand is no part of it."""
         meaning = canonical_json(self.to_json(positions=False))
-        object.__setattr__(self, "digest", hashlib.sha256(meaning.encode()).hexdigest())
+        return hashlib.sha256(meaning.encode()).hexdigest()
 
     def to_json(self, *, positions: bool = True) -> dict[str, Any]:
         """The pack as plain JSON, `digest` included when positions are (a digest is over meaning alone)."""
@@ -104,8 +106,12 @@ class Program:
         self._derivations = {name: p for p in self.packs if p.kind == Owner.DERIVATION for name in p.sections}
         self._evaluators: dict[tuple[str, str], SectionEvaluator] = {}
         self._derived: dict[str, Mapping[str, tuple[tuple[str, Any], ...]]] = {}
-        text = "\n".join([LANGUAGE, vocabulary, *(f"{p.kind}/{p.name} {p.digest}" for p in self.packs)])
-        self.digest = hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the vocabulary and all packs."""
+        text = "\n".join([LANGUAGE, self.vocabulary, *(f"{p.kind}/{p.name} {p.digest}" for p in self.packs)])
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def makers(self) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ know what a document is about; `model` and `structure` do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 # The C parser, and no other: without the extension this import fails, where a pure parser would be ten times slower
 # and read some texts differently (`{a?: 1}`).
 from _ruamel_yaml import CParser
+from msgspec import Struct
+from ruamel.yaml import events
 from ruamel.yaml.error import YAMLError
 
 from engine.lang.complaint import Complaint
@@ -19,7 +20,7 @@ from engine.lang.cut import has_open_template
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.faults import Faults, TooMany
 from engine.lang.limits import MAX_PACK_BYTES, MAX_YAML_DEPTH, MAX_YAML_NODES
-from engine.lang.scalars import Reading, read_plain
+from engine.lang.scalars import read_plain
 from engine.lang.source import Source, Span
 from engine.lang.text import Text, decode
 from engine.lang.tree import Entry, Map, Node, Scalar, Seq, Style
@@ -37,8 +38,7 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much one file may hold."""
 
     max_bytes: int = MAX_PACK_BYTES
@@ -49,8 +49,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One document of a file."""
 
     root: Node
@@ -109,7 +108,7 @@ class _Builder:
         self._last_end = 0
         self._last_scalar: tuple[int, int] | None = None
         self._opaque: list[tuple[int, int]] = []  # quoted and block scalars: tabs in them are content
-        self._readings: dict[str, Reading] = {}
+        self._clean: dict[str, str | int | bool | None] = {}  # plain texts that nobody objects to, and what they mean
 
     def documents(self) -> list[Document]:
         try:
@@ -123,18 +122,19 @@ class _Builder:
 
     def _consume(self, parser: Any) -> None:
         handlers = {
-            "ScalarEvent": self._scalar,
-            "MappingStartEvent": self._open,
-            "MappingEndEvent": self._close,
-            "SequenceStartEvent": self._open,
-            "SequenceEndEvent": self._close,
-            "AliasEvent": self._alias,
-            "DocumentStartEvent": self._start_document,
-            "DocumentEndEvent": self._end_document,
+            events.ScalarEvent: self._scalar,
+            events.MappingStartEvent: self._open,
+            events.MappingEndEvent: self._close,
+            events.SequenceStartEvent: self._open,
+            events.SequenceEndEvent: self._close,
+            events.AliasEvent: self._alias,
+            events.DocumentStartEvent: self._start_document,
+            events.DocumentEndEvent: self._end_document,
         }
         found_document = False
-        while (event := parser.get_event()) is not None:
-            if handle := handlers.get(type(event).__name__):
+        next_event = parser.get_event
+        while (event := next_event()) is not None:
+            if handle := handlers.get(event.__class__):
                 handle(event)
                 found_document = True
         if not found_document:
@@ -163,10 +163,14 @@ class _Builder:
             self._opaque.append((start, end))
         elif text:
             self._last_scalar = (start, end)
-            value = self._plain(text, start, end)
+            value = self._clean[text] if text in self._clean else self._plain(text, start, end)
         else:
             value = None
-        self._attach(Scalar(value, text, style, Span(self._byte(start), self._byte(end)), self._source))
+        node = Scalar(value, text, style, Span(self._byte(start), self._byte(end)), self._source)
+        if self._stack and (frame := self._stack[-1]).is_map and frame.key is None:
+            frame.key = node  # as `_attach` would: the shortest way for the most frequent node
+        else:
+            self._attach(node)
 
     def _open(self, event: Any) -> None:
         start, _ = self._count(event)
@@ -174,7 +178,7 @@ class _Builder:
             self._faults.reference(start, in_flow=self._in_flow())
         if len(self._stack) >= self._limits.max_depth:
             self._faults.too_deep(start, self._limits.max_depth)
-        is_map = type(event).__name__ == "MappingStartEvent"
+        is_map = event.__class__ is events.MappingStartEvent
         self._stack.append(_Frame(start, is_map=is_map, in_flow=bool(event.flow_style)))
 
     def _close(self, event: Any) -> None:
@@ -221,10 +225,9 @@ class _Builder:
         return start, self._last_end
 
     def _plain(self, text: str, start: int, end: int) -> str | int | bool | None:
-        reading = self._readings.get(text)
-        if reading is None:
-            reading = self._readings[text] = read_plain(text)
+        reading = read_plain(text)
         if reading.objection is None and not ("$(" in text and has_open_template(text)):
+            self._clean[text] = reading.value
             return reading.value
         if self._faults.is_fragment(self._byte(start)):
             return reading.value
@@ -258,10 +261,10 @@ class _Builder:
             return
         if key.style is Style.PLAIN and not isinstance(key.value, str):
             self._faults.key_type(key)
-        if key.text in frame.keys:
-            self._faults.duplicate_key(frame.keys[key.text], key)
+        first = frame.keys.setdefault(key.text, key)
+        if first is not key:
+            self._faults.duplicate_key(first, key)
             return
-        frame.keys[key.text] = key
         if _is_empty(value) and not self._faults.is_fragment(value.span.start):
             before = frame.entries[-1].value if frame.entries else None
             self._faults.empty_value(key, value, before, in_flow=frame.in_flow)

@@ -8,7 +8,8 @@ Does not know where the text stands.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engine.lang.codes import Severity
 
@@ -34,8 +35,7 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?(?:(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}.*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """Why a plain text is refused. `fix` is what to write instead; empty when no choice is safe."""
 
     code: str
@@ -45,8 +45,7 @@ class Objection:
     severity: Severity = Severity.ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a plain text is taken for, and the objection to it if there is one."""
 
     value: str | int | bool | None

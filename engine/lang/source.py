@@ -6,27 +6,26 @@ Does no I/O: callers read files and hand over the bytes.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Struct, frozen=True, order=True):
     """A half-open range of byte offsets into one `Source`."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """Line and column as an editor counts them: both from 1, columns in characters."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True, dict=True):
     """One file (or one ConfigMap entry, or standard input) as it was read.
 
     Shape: `path` is what messages print; `data` the raw bytes, byte-order mark and CRLF included.
@@ -34,16 +33,16 @@ class Source:
 
     path: str
     data: bytes
-    _line_starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _line_starts(self) -> tuple[int, ...]:
         starts = [0]
         find = self.data.find
         at = find(b"\n")
         while at >= 0:
             starts.append(at + 1)
             at = find(b"\n", at + 1)
-        object.__setattr__(self, "_line_starts", tuple(starts))
+        return tuple(starts)
 
     def position(self, offset: int) -> Position:
         """Position of a byte offset; past the end it is the last position."""
@@ -59,8 +58,7 @@ class Source:
         return self.data[start:end].decode("utf-8", "replace").rstrip("\r\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A span of one source: what a diagnostic points at."""
 
     source: Source

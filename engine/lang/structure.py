@@ -11,11 +11,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from engine.lang.diagnostics import Diagnostics, Edit, Fix, nearest
-from engine.lang.model_base import is_tag
+from engine.lang.model_choices import is_tag
 from engine.lang.model_shape import homes, known_keys
 from engine.lang.scalars import quoted
 from engine.lang.source import Place
 from engine.lang.tree import Map, Node, Scalar, Seq, Style
+from engine.lang.tree_paths import follow, head, key_place
 
 _WANTED = {
     "string_type": "string",
@@ -44,38 +45,6 @@ def report(error: ValidationError, model: type[BaseModel], root: Map, diagnostic
                 _missing_key(path, root, diagnostics)
         else:
             _wrong_value(kind, path, one, root, diagnostics)
-
-
-def follow(root: Map, path: Iterable[Hashable]) -> Node:
-    """The deepest node on a model's path: choices, and steps the file leaves out (a bare list), are passed over."""
-    here: Node = root
-    for step in path:
-        if isinstance(here, Map) and isinstance(step, str) and (child := here.get(step)) is not None:
-            here = child
-        elif isinstance(here, Seq) and isinstance(step, int) and step < len(here.items):
-            here = here.items[step]
-    return here
-
-
-def key_place(root: Map, path: Sequence[Hashable]) -> Place:
-    """Where the key at the end of a path stands; the node itself when it has none (a list item)."""
-    steps = [step for step in path if not is_tag(step) and step != "[key]"]
-    for length in range(len(steps), 0, -1):
-        parent, last = follow(root, steps[: length - 1]), steps[length - 1]
-        if isinstance(parent, Map) and (entry := parent.entry(str(last))):
-            return entry.key.place
-        if isinstance(parent, Seq) and isinstance(last, int) and last < len(parent.items):
-            return _head(parent.items[last])
-    return _head(root)
-
-
-def _head(node: Node) -> Place:
-    """The place that stands for a node: a scalar itself, the first key of a map; never half a file."""
-    if isinstance(node, Map) and node.entries:
-        return node.entries[0].key.place
-    if isinstance(node, Seq) and node.items:
-        return _head(node.items[0])
-    return node.place
 
 
 def _unknown_key(path: Sequence[Hashable], model: type[BaseModel], root: Map, diagnostics: Diagnostics) -> None:
@@ -119,7 +88,7 @@ def _wrong_value(
     kind: str, path: Sequence[Hashable], one: Mapping[str, Any], root: Map, diagnostics: Diagnostics
 ) -> None:
     node = follow(root, path)
-    place = key_place(root, path) if path and path[-1] == "[key]" else _head(node)
+    place = key_place(root, path) if path and path[-1] == "[key]" else head(node)
     if diagnostics.covers(node.place if isinstance(node, Scalar) else place):
         return
     if isinstance(node, Scalar) and not node.text and diagnostics.covers(key_place(root, path)):
@@ -149,7 +118,7 @@ def _wrong_type(wanted: str, node: Node, path: Sequence[Hashable], root: Map, di
     if not isinstance(node, Scalar) or wanted in ("map", "list"):
         seen = "a map" if isinstance(node, Map) else "a list" if isinstance(node, Seq) else f"`{_clip(node.text)}`"
         article = "an" if wanted == "integer" else "a"
-        diagnostics.error("RP203", f"{what} must be {article} {wanted}, got {seen}", _head(node))
+        diagnostics.error("RP203", f"{what} must be {article} {wanted}, got {seen}", head(node))
         return
     seen = {bool: "boolean", int: "integer"}.get(type(node.value), "string")
     message = f"{what}: expected {wanted}, got {seen} {_written(node)}"

@@ -6,8 +6,9 @@ expression means. `$$(` is a literal `$(`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.errors import EngineError
 
@@ -22,16 +23,14 @@ class TemplateError(EngineError):
         self.start, self.end = start, end
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """One `$(…)`: the expression's text and where it starts in the template."""
 
     text: str
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """A text cut into literal parts and holes, in order; a text without holes has at most one part."""
 
     parts: tuple[str | Hole, ...]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from engine.lang.diagnostics import Diagnostics, Edit, Fix
 from engine.lang.source import Place, Source, Span
@@ -23,15 +24,14 @@ _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufff
 _MOST_REPORTED = 20  # ours: a binary file has thousands of them, and one is enough to know
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """The characters of a source, its leading byte-order mark left out."""
 
     source: Source
     characters: str
     _skipped: int = 0
-    _wide: list[int] = field(default_factory=list, repr=False)
-    _extra: list[int] = field(default_factory=list, repr=False)
+    _wide: list[int] = []
+    _extra: list[int] = []
 
     def byte(self, index: int) -> int:
         """Byte offset of the character at an index."""

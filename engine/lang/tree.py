@@ -7,10 +7,11 @@ and knows nothing of packs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from engine.lang.source import Place, Source, Span
 
@@ -33,18 +34,27 @@ class Style(StrEnum):
     FOLDED = "folded"
 
 
-@dataclass(frozen=True)
-class Scalar:
+class _Written(Struct, frozen=True):
+    """What every node carries: its bytes. Two nodes are equal when they are the same in the same place, whatever file that is."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and _seen(self) == _seen(other)
+
+    def __hash__(self) -> int:
+        return hash(_seen(self))
+
+
+class Scalar(_Written, frozen=True, dict=True):
     """One value. `text` is what was written with quotes, escapes, folding and indentation undone; `value` what it means.
 
-    Not slotted: the map from characters to bytes is made on first use and kept.
+    The map from characters to bytes is made on first use and kept.
     """
 
     value: str | int | bool | None
     text: str
     style: Style
     span: Span
-    source: Source = field(repr=False, compare=False)
+    source: Source
 
     @property
     def place(self) -> Place:
@@ -56,12 +66,26 @@ class Scalar:
 
         Shape: exact for every style but folded and multi-line plain text, where blanks and line ends are best effort.
         """
+        base = self._straight
+        if base is not None:
+            size = len(self.text)
+            first = base + max(0, min(start, size))
+            return Span(first, max(first, base + max(1, min(end, size))) if end > start else first)
         offsets = self._offsets
         last = len(offsets) - 1
         first = offsets[max(0, min(start, last))][0]
         if end <= start:
             return Span(first, first)
         return Span(first, max(first, offsets[max(0, min(end, last) - 1)][1]))
+
+    @cached_property
+    def _straight(self) -> int | None:
+        """Where the text starts in the file if it stands there byte for byte, as nearly every expression does."""
+        quote = 1 if self.style in (Style.SINGLE, Style.DOUBLE) else 0
+        raw = self.source.data[self.span.start + quote : self.span.end - quote]
+        if self.style in (Style.LITERAL, Style.FOLDED) or not self.text.isascii() or raw != self.text.encode():
+            return None
+        return self.span.start + quote if raw else None
 
     @cached_property
     def _offsets(self) -> tuple[tuple[int, int], ...]:
@@ -83,13 +107,12 @@ class Scalar:
         return tuple((bytes_before[a], bytes_before[b]) for a, b in [*pairs, (end, end)])
 
 
-@dataclass(frozen=True, slots=True)
-class Seq:
+class Seq(_Written, frozen=True):
     """A list."""
 
     items: tuple[Node, ...]
     span: Span
-    source: Source = field(repr=False, compare=False)
+    source: Source
 
     @property
     def place(self) -> Place:
@@ -97,21 +120,19 @@ class Seq:
         return Place(self.source, self.span)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One key of a map with its value."""
 
     key: Scalar
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
+class Map(_Written, frozen=True):
     """A map in the order written; keys are strings and there is one of each."""
 
     entries: tuple[Entry, ...]
     span: Span
-    source: Source = field(repr=False, compare=False)
+    source: Source
 
     @property
     def place(self) -> Place:
@@ -133,6 +154,10 @@ class Map:
 
 
 Node = Scalar | Seq | Map
+
+
+def _seen(node: _Written) -> tuple[Any, ...]:
+    return tuple(getattr(node, name) for name in node.__struct_fields__ if name != "source")
 
 
 def lookup(node: Node, steps: Iterable[str | int]) -> Node | None:

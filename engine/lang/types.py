@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.errors import ContractError
 
@@ -37,17 +39,18 @@ class _Missing:
 MISSING: Final = _Missing()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One field of an object type. `default` is MISSING unless the shape gives one."""
 
     type: Type
     optional: bool = False
     default: Any = MISSING
 
+    def __hash__(self) -> int:  # a default may be a list
+        return hash((self.type, self.optional))
 
-@dataclass(frozen=True, slots=True)
-class Type:
+
+class Type(Struct, frozen=True):
     """A type. `element` for lists and maps, `members` for objects, `choices` for enumerated texts."""
 
     kind: Kind

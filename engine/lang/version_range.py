@@ -8,8 +8,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.errors import InputError
 
@@ -29,8 +30,7 @@ _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRange:
+class VersionRange(Struct, frozen=True):
     """Comparisons that all have to hold."""
 
     text: str

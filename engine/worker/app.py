@@ -20,6 +20,7 @@ from engine.worker.inforce import InForce
 from engine.worker.log import Log
 from engine.worker.noticing import Noticed
 from engine.worker.options import LEASE, Options
+from engine.worker.parts.admission import AdmissionPart
 from engine.worker.parts.features import FeaturesPart
 from engine.worker.parts.flavors import FlavorsPart
 from engine.worker.parts.hosts import Hosts
@@ -64,6 +65,7 @@ class Worker:
             FlavorsPart(self.stage),
             TypesPart(self.stage),
             QueuesPart(self.stage),
+            AdmissionPart(self.stage),
             *live,
         )
         self._census = Census(self.stage.informers, self.stage.fleet, hosts, see=self.features.see, take=self._take)

@@ -34,8 +34,8 @@ class Fleet:
         self._troubled: dict[str, tuple[NodeCondition, ...]] = {}
         self._index = FlavorIndex()
         self._book = FlavorBook(program)
-        self.supply = Supply(self._index)
-        self.supply.read(self._book)
+        self._supply = Supply(self._index)
+        self._supply.read(self._book)
         self._topologies = Topologies()
         self._dirty: set[FlavorKey] = set()
         self._flavors_touched: set[str] = set()
@@ -43,6 +43,12 @@ class Fleet:
         self._nodes_touched: set[str] = set()
         self._asks_again = False
         self._renamed = False
+
+    @property
+    def supply(self) -> Supply:
+        """The pools, rows and types that Nodes come to by now: flavors that changed are asked for first."""
+        self._settle()
+        return self._supply
 
     def nodes(self) -> list[str]:
         """All Nodes by name."""
@@ -73,7 +79,7 @@ class Fleet:
             # Names that the new rules do not give are gone; those that they do are put again below.
             self._flavors_touched |= self.flavor_names()
             self._book = FlavorBook(program)
-            self.supply.read(self._book)
+            self._supply.read(self._book)
             self._renamed = True
         self.asker = NodeAsker(self._program, settings)
         self._book.forget_answers()
@@ -89,7 +95,7 @@ class Fleet:
         Cost: a flavor whose Nodes changed asks its rules once, however many they were; so take after several changes.
         """
         self._settle()
-        supply = self.supply
+        supply = self._supply
         touched = Touched(
             flavors=frozenset(self._flavors_touched),
             topologies=frozenset(self._topologies_touched),
@@ -167,7 +173,7 @@ class Fleet:
             for name in self._untrusted
             for trouble in self._nodes[name].troubles
         ]
-        flavors = (*self._book.conditions(), *self._topologies.conditions(), *self.supply.conditions())
+        flavors = (*self._book.conditions(), *self._topologies.conditions(), *self._supply.conditions())
         return sorted([*told, *cards, *flavors])
 
     def _count(self, name: str, added: Added | None) -> None:
@@ -204,9 +210,9 @@ class Fleet:
         names = set(self._flavors_touched) if self._renamed else set()
         for key in sorted(self._dirty):
             names |= self._book.put(key, self._index.input(key), self._settings, ask_again=self._asks_again)
-            self.supply.touch_flavor(self._book.name(key) or "")
+            self._supply.touch_flavor(self._book.name(key) or "")
         for name in sorted(names):
-            self.supply.put_flavor(name)
+            self._supply.put_flavor(name)
         self._flavors_touched |= names
         self._dirty, self._asks_again, self._renamed = set(), False, False
 

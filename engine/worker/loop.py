@@ -17,6 +17,7 @@ from engine.cluster.errors import Conflict, NotLeader
 from engine.cluster.informer import Informer
 from engine.cluster.queue import QueueSettings, WorkQueue, run_workers
 from engine.cluster.resources import ObjectKey
+from engine.cluster.tally import Done, Tally, tallied
 from engine.cluster.writers import Lookup, Result, Writer
 from engine.worker.log import Log
 
@@ -47,6 +48,7 @@ class Controller(Generic[N]):
         self, work: Work[N], writer: Writer, lookup: Lookup, clock: Clock, log: Log, *, workers: int = 1
     ) -> None:
         self.name = work.name
+        self.tally = Tally()
         self._work = work
         self._writer = writer
         self._lookup = lookup
@@ -54,6 +56,11 @@ class Controller(Generic[N]):
         self._log = log.bind(controller=work.name)
         self._workers = workers
         self._queue: WorkQueue[str] | None = None
+
+    @property
+    def queue(self) -> WorkQueue[str] | None:
+        """The keys that wait, while this process leads."""
+        return self._queue
 
     def add(self, keys: Iterable[str]) -> None:
         """These keys may need something."""
@@ -75,26 +82,30 @@ class Controller(Generic[N]):
             await informer.wait_synced()
         self._queue = WorkQueue(self._clock, QueueSettings(window_seconds=self._work.window_seconds))
         self.add(self._work.keys())
+        work = tallied(self._one, self.tally, self._clock)
         try:
-            await run_workers(self._queue, self._one, workers=self._workers, report=self._failed)
+            await run_workers(self._queue, work, workers=self._workers, report=self._failed)
         finally:
             self._queue = None
 
-    async def _one(self, key: str) -> None:
+    async def _one(self, key: str) -> Done:
         seen = self._work.observe(key)
         if seen is None:
-            return
+            return Done.UNCHANGED
+        done = Done.UNCHANGED
         actions = self._work.plan(seen)
         for outcome in await self._writer.apply_actions(actions):
             match outcome.action, outcome.result:
                 case EmitEvent(note=note), _:
                     self._log.warning("told", object=target(outcome.action), note=note)
                 case _, Result.WRITTEN:
+                    done = Done.WRITTEN
                     did = type(outcome.action).__name__.lower()
                     self._log.info("wrote", action=did, object=target(outcome.action))
         again = self._work.again(seen)
         if again is not None and self._queue is not None:
             self._queue.add_after(key, again)
+        return done
 
     def _would_write(self, key: str) -> bool:
         seen = self._work.observe(key)

@@ -18,6 +18,11 @@ class Noticed:
         self._log = log
         self._told: frozenset[Condition] = frozenset()
 
+    @property
+    def told(self) -> frozenset[Condition]:
+        """The conditions that hold, as last told."""
+        return self._told
+
     def tell(self, conditions: Iterable[Condition]) -> None:
         """These hold now."""
         now = frozenset(conditions)

@@ -45,6 +45,7 @@ from engine.worker.asking import Keys
 from engine.worker.cards import read_cards
 from engine.worker.controllers.settings import NAME as SETTINGS
 from engine.worker.inforce import InForce
+from engine.worker.making import Making
 from engine.worker.reading.queue import ACTIVE, condition, read_observed, read_state
 from engine.worker.supply import selector_of
 
@@ -87,7 +88,7 @@ def changes(recorded: Recorded, program: NodeProgram) -> list[Change]:
         for each in recorded.of(NAMESPACES, Namespace)
         if not each.metadata.deletion_timestamp
     ]
-    return [SettingsChanged(stored), *spaces, *_nodes(recorded, keys), *_types(recorded, keys)]
+    return [SettingsChanged(stored), *spaces, *_nodes(recorded, keys), *_types(recorded, keys, Making(rules))]
 
 
 def active_checks(recorded: Recorded) -> tuple[str, ...]:
@@ -147,7 +148,7 @@ def name_of(node: Node) -> str:
     return node.metadata.name + WORKER_SUFFIX
 
 
-def _types(recorded: Recorded, keys: Keys) -> Iterable[InstanceTypeRecorded]:
+def _types(recorded: Recorded, keys: Keys, making: Making) -> Iterable[InstanceTypeRecorded]:
     queues: dict[str, Owned] = {each.metadata.name: each for each in recorded.of(CLUSTER_QUEUES, Owned)}
     for each in recorded.of(INSTANCE_TYPES, Owned):
         if each.metadata.deletion_timestamp:
@@ -157,7 +158,7 @@ def _types(recorded: Recorded, keys: Keys) -> Iterable[InstanceTypeRecorded]:
             name=name,
             spec=_SPEC_DEFAULTS | each.spec,
             labels=labels,
-            selector=selector_of(labels, keys),
+            selector=making.selector(each, keys),
             derived=labels.get(keys.derived) == "true",
         )
         queue = queues.get(name)

@@ -80,6 +80,10 @@ class Supply:
         self._matching.drop_queue(name)
         self._tallies.pop(name, None)
 
+    def selector(self, name: str) -> Mapping[str, str] | None:
+        """The labels by which a type takes flavors; None when it is not here."""
+        return self._matching.selector(name)
+
     def entry(self, flavor: str) -> FlavorEntry | None:
         """What Nodes come to, of the flavor of that name."""
         return self._book.entry(flavor) if self._book else None
@@ -114,6 +118,10 @@ class Supply:
         """The names of a pool's flavors, sorted."""
         return self._pools.flavors(name)
 
+    def pool_condition(self, name: str) -> Condition | None:
+        """Where flavors disagree about a pool."""
+        return self._pools.condition(name)
+
     def row(self, name: str) -> tuple[CatalogueRow | None, Condition | None]:
         """A row of the catalogue, and a condition where flavors disagree about it."""
         return self._catalogue.row(name)
@@ -125,7 +133,7 @@ class Supply:
     def conditions(self) -> list[Condition]:
         """Where flavors disagree. Cost: looks at every pool and row."""
         rows = (self.row(name)[1] for name in self.row_names())
-        pools = (self._pools.condition(name) for name in self.pool_names())
+        pools = map(self.pool_condition, self.pool_names())
         return [each for each in (*pools, *rows) if each is not None]
 
 

@@ -62,6 +62,33 @@ def test_tables_are_as_recorded(kind: str, table: str | None) -> None:
     assert plan("--show", kind) == expected
 
 
+def test_the_configuration_of_kueue_has_the_transformations_of_all_packs_and_no_name() -> None:
+    header, *rows = [line.split() for line in plan("--show", "kueue-configuration").splitlines()]
+    assert header == ["INPUT", "MULTIPLY", "BY", "OUTPUTS"]
+    assert ["nvidia.com/gpu", "credits.gpustack.ai/nvidia=1600000"] in rows
+    assert ["nvidia.com/gpu.sliced.units", "nvidia.com/gpu.sliced", "credits.gpustack.ai/nvidia=1"] in rows
+    made = YAML(typ="safe").load(plan("--show", "Configuration", "-o", "yaml"))
+    assert (made["apiVersion"], made["kind"]) == ("config.kueue.x-k8s.io/v1beta2", "Configuration")
+    assert [each["input"] for each in made["resources"]["transformations"]] == [row[0] for row in rows]
+    assert plan("--show", "kueue-configuration", "-o", "name") == "", "no object of a cluster has it"
+    assert plan("--show", "cq,kueue-configuration", "-o", "name") == plan("--show", "cq", "-o", "name")
+    assert "\namd.com/gpu.shared " in plan("--show", "cq,kueue-configuration"), (
+        "an input is no name to put a kind before"
+    )
+
+
+def test_the_configuration_of_kueue_is_the_one_that_the_chart_gives_it() -> None:
+    values = YAML(typ="safe").load(Path("charts/engine/values.yaml").read_text("utf-8"))
+    shipped = YAML(typ="safe").load(values["kueue"]["managerConfig"]["controllerManagerConfigYaml"])
+    assert YAML(typ="safe").load(plan("--show", "kueue-configuration", "-o", "yaml")) == shipped
+
+
+def test_cards_that_differ_are_told_with_a_remedy_of_their_own() -> None:
+    told = run("plan", "tests/machines/nodes/node-two-models.yaml").stderr
+    assert "CardsDiffer: section group: the cards of " in told
+    assert "; make section model give unlike cards products of their own, or live with it" in told
+
+
 def test_several_kinds_have_their_prefix_and_a_blank_line_between() -> None:
     flavors, queues, types, rows = plan().split("\n\n")
     assert flavors.splitlines()[1] == "resourceflavor.kueue.x-k8s.io/gpustack--amd-epyc-7r13-linux-amd64-16c"

@@ -83,6 +83,16 @@ class Api:
         """Server-side apply, with force."""
         return self.patch(path, body, APPLY, fieldManager=manager, force="true")
 
+    def make_or_patch(self, collection: str, manifest: Object) -> Object:
+        """Made, or patched when it is there; status is left out of a patch."""
+        try:
+            return self.post(collection, manifest)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        changed = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "status")}
+        return self.patch(f"{collection}/{manifest['metadata']['name']}", changed)
+
     def delete(self, path: str, body: Object | None = None, **query: Any) -> Object:
         return self.request("DELETE", path, body, query=query)
 

@@ -49,7 +49,7 @@ def boot(
     done("certificates")
     binaries, folder, pki = cluster.binaries, cluster.folder, cluster.pki
     cluster.spawn(ETCD, components.etcd(binaries, folder))
-    cluster.spawn(API, components.kube_apiserver(binaries, pki))
+    cluster.spawn(API, components.kube_apiserver(binaries, pki), env=components.API_ENVIRONMENT)
     files = KueueFiles(folder, pki, binaries)
     with ThreadPoolExecutor(16) as pool:
         # Kinds go in as soon as the API server listens: the largest of Kueue's takes it seconds to digest, and while it

@@ -9,34 +9,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
 from tests.cluster.api import STRATEGIC, Api, ApiError
-from tests.cluster.errands import LOST, PASSED, RETRY_SECONDS, Errands
+from tests.cluster.errands import LOST, RETRY_SECONDS, Errands
 from tests.cluster.layout import SYSTEM_NAMESPACE
 from tests.cluster.machines import PlayedNode
-from tests.cluster.statuses import conditions, finished, now, now_seconds, running, with_conditions
+from tests.cluster.played_devices import DevicesPublisher, Publication
+from tests.cluster.played_pods import PODS, PodPlayer, delete
+from tests.cluster.statuses import conditions, lease, now, now_seconds, with_conditions
 
 Object = dict[str, Any]
 
 LEASE_SECONDS: Final = 10.0
 STATUS_SECONDS: Final = 300.0
 """A kubelet's own periods: it renews its lease every 10 s and repeats an unchanged status every 5 min."""
-LEASE_DURATION_SECONDS: Final = 40
 LEASES_PER_SECOND: Final = 40
 LONGEST_LEASE_PAUSE_SECONDS: Final = 25.0
 """Half of the 50 s after which the controller-manager takes a node for lost."""
-FINISH_AFTER: Final = "testbed/finish-after-seconds"
-"""An annotation on a Pod: how long its container takes to succeed. Without it the container runs until it is deleted."""
 
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _NODES: Final = "/api/v1/nodes"
-_DEVICES_GROUP: Final = "worker.gpustack.ai"
-_DEVICES_VERSIONS: Final = ("v1", "v1alpha1")
-_PODS: Final = "/api/v1/pods"
 
 
 @dataclass(slots=True)
@@ -44,7 +39,6 @@ class _Node:
     played: PlayedNode
     uid: str = ""
     speaks: bool = True
-    has_devices: bool = False
     owner: list[Object] = field(default_factory=list)
 
 
@@ -76,7 +70,8 @@ class NodePlayer:
             threading.Thread(target=target, name=f"node-player-{target.__name__}", daemon=True)
             for target in (self._watch_pods, self._watch_nodes)
         ]
-        self._handled_pods: dict[str, str] = {}
+        self._pods = PodPlayer(self._api, self._errands, self._speaks)
+        self._devices = DevicesPublisher(self._api, self._errands)
 
     def __enter__(self) -> Self:
         self.start()
@@ -119,7 +114,7 @@ class NodePlayer:
         """The machine is taken out: no more heartbeat, and the Node is deleted. What it owns is collected by the cluster."""
         with self._lock:
             self._nodes.pop(name, None)
-        self._delete(f"{_NODES}/{name}")
+        delete(self._api, f"{_NODES}/{name}")
 
     def silence(self, name: str) -> None:
         """The machine stops speaking; the controller-manager finds out within a minute."""
@@ -151,45 +146,15 @@ class NodePlayer:
         node.owner = [{"apiVersion": "v1", "kind": "Node", "name": played.name, "uid": node.uid}]
         with self._lock:
             self._nodes[played.name] = node
-        lease_spec = {
-            "holderIdentity": played.name,
-            "leaseDurationSeconds": LEASE_DURATION_SECONDS,
-            "renewTime": now(),
-        }
-        lease = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": played.name, "namespace": "kube-node-lease", "ownerReferences": node.owner},
-            "spec": lease_spec,
-        }
-        self._put(_LEASES, lease)
+        self._api.make_or_patch(_LEASES, lease(played.name, node.owner))
         for feature in played.features:
-            self._put(
+            self._api.make_or_patch(
                 f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{self._namespace}/nodefeatures", _owned(feature, node)
             )
-        self._try_devices(node)
+        if played.devices is not None:
+            self._devices.publish(Publication(_owned(played.devices, node), lambda: self._is_current(node)))
         self._repeat(self._lease_pause, node, self._heartbeat_lease)
         self._repeat(lambda: self._periods["status"], node, self._heartbeat_status)
-
-    def _try_devices(self, node: _Node) -> None:
-        """Again and again until the kind is served: the worker brings it."""
-        if node.has_devices or node.played.devices is None or not self._is_current(node):
-            return
-        with suppress(ApiError, *LOST):
-            for version in _DEVICES_VERSIONS:
-                collection = f"/apis/{_DEVICES_GROUP}/{version}/devices"
-                manifest = _owned(node.played.devices, node) | {"apiVersion": f"{_DEVICES_GROUP}/{version}"}
-                try:
-                    self._put(collection, manifest)
-                except ApiError as error:
-                    if error.status == 404:
-                        continue
-                    raise
-                status = {"status": manifest["status"]}
-                self._api.patch(f"{collection}/{node.played.name}/status", status)
-                node.has_devices = True
-                return
-        self._errands.after(RETRY_SECONDS, lambda: self._try_devices(node))
 
     def _heartbeat_lease(self, node: _Node) -> None:
         self._api.patch(f"{_LEASES}/{node.played.name}", {"spec": {"renewTime": now()}})
@@ -224,33 +189,7 @@ class NodePlayer:
             self._errands.insist(lambda: self._api.patch(path, {"status": {"allocatable": wanted}}, STRATEGIC))
 
     def _watch_pods(self) -> None:
-        self._follow(_PODS, self._see_pod, fieldSelector="spec.nodeName!=")
-
-    def _see_pod(self, kind: str, pod: Object) -> None:
-        metadata = pod["metadata"]
-        uid, node = metadata["uid"], self._nodes.get(pod["spec"].get("nodeName", ""))
-        if kind == "DELETED":
-            self._handled_pods.pop(uid, None)
-            return
-        if node is None or not node.speaks:
-            return
-        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-        if metadata.get("deletionTimestamp"):
-            if self._handled_pods.get(uid) != "deleted":
-                self._handled_pods[uid] = "deleted"
-                self._errands.insist(lambda: self._delete(path, uid=uid))
-        elif pod.get("status", {}).get("phase", "Pending") == "Pending" and uid not in self._handled_pods:
-            self._handled_pods[uid] = "running"
-            self._errands.insist(lambda: self._run_pod(path, pod))
-
-    def _run_pod(self, path: str, pod: Object) -> None:
-        self._api.patch(f"{path}/status", {"status": running(pod)}, STRATEGIC)
-        seconds = pod["metadata"].get("annotations", {}).get(FINISH_AFTER)
-        if seconds is not None:
-            self._errands.after(float(seconds), lambda: self._errands.insist(lambda: self._finish_pod(path, pod)))
-
-    def _finish_pod(self, path: str, pod: Object) -> None:
-        self._api.patch(f"{path}/status", {"status": finished(pod)}, STRATEGIC)
+        self._follow(PODS, self._pods.see, fieldSelector="spec.nodeName!=")
 
     def _follow(self, path: str, see: Callable[[str, Object], None], **query: Any) -> None:
         """List, then watch, again from the start whenever that breaks. The pace of a kubelet, not of an informer."""
@@ -285,29 +224,13 @@ class NodePlayer:
 
         self._errands.after(pause(), once)
 
-    def _put(self, collection: str, manifest: Object) -> Object:
-        """Made, or replaced when it is there."""
-        try:
-            return self._api.post(collection, manifest)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
-        changed = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "status")}
-        return self._api.patch(f"{collection}/{manifest['metadata']['name']}", changed)
-
-    def _delete(self, path: str, uid: str | None = None) -> None:
-        options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-        if uid:
-            options["preconditions"] = {"uid": uid}
-        try:
-            self._api.delete(path, options)
-        except ApiError as error:
-            if error.status not in PASSED:
-                raise
-
     def _node(self, name: str) -> _Node:
         with self._lock:
             return self._nodes[name]
+
+    def _speaks(self, name: str) -> bool:
+        node = self._nodes.get(name)
+        return node is not None and node.speaks
 
     def _is_current(self, node: _Node) -> bool:
         with self._lock:

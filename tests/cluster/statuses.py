@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 Object = dict[str, Any]
+
+LEASE_DURATION_SECONDS: Final = 40
+"""A kubelet's own."""
 
 
 def with_conditions(node: Object) -> Object:
@@ -25,6 +28,15 @@ def conditions(now: str) -> list[Object]:
         }
         for name, status in statuses.items()
     ]
+
+
+def lease(node: str, owner: list[Object]) -> Object:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": node, "namespace": "kube-node-lease", "ownerReferences": owner},
+        "spec": {"holderIdentity": node, "leaseDurationSeconds": LEASE_DURATION_SECONDS, "renewTime": now()},
+    }
 
 
 def running(pod: Object) -> Object:

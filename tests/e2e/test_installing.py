@@ -20,7 +20,7 @@ from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, machine_facts
 from tests.cluster.player import NodePlayer
 from tests.e2e.waiting import eventually
-from tests.unit.charts.chart import NAMESPACE, OWN, WORKER, Rendered, mounted, whole
+from tests.unit.charts.chart import NAMESPACE, OWN, WORKER, Rendered, arguments, whole
 
 pytestmark = pytest.mark.e2e
 
@@ -72,12 +72,11 @@ def worked(
     cluster: Cluster, installed: Rendered, machinery: Machinery, tmp_path_factory: pytest.TempPathFactory
 ) -> Worked:
     """The worker as its container would be started, with the rights of its account and no others."""
-    folder = str(mounted(installed, tmp_path_factory.mktemp("delivery")))
-    arguments = [each.replace("/etc/engine/delivery", folder) for each in installed.container["args"]]
+    given = arguments(installed, tmp_path_factory.mktemp("volumes"))
     account = cluster.account_kubeconfig(NAMESPACE, WORKER)
     process = cluster.spawn(
         "installed-worker",
-        [sys.executable, "-m", "engine", *arguments, "--kubeconfig", account],
+        [sys.executable, "-m", "engine", *given, "--kubeconfig", account],
         env={"KUBERNETES_POD_NAMESPACE": NAMESPACE},
     )
     try:

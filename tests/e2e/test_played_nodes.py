@@ -10,7 +10,8 @@ import pytest
 from tests.cluster.cluster import Cluster
 from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, copies, machine_facts
-from tests.cluster.player import FINISH_AFTER, NodePlayer
+from tests.cluster.played_pods import FINISH_AFTER
+from tests.cluster.player import NodePlayer
 from tests.e2e.waiting import condition, eventually
 
 pytestmark = pytest.mark.e2e

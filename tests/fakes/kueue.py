@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from engine.values.quantities import canonical, parse_quantity
 from tests.fakes import verbs
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.kueue_rules import IN_USE, admit
-from tests.fakes.kueue_workloads import Charge, Pool, admission_step, is_admitted, is_reserving, requests_of
+from tests.fakes.kueue_workloads import (
+    Charge,
+    Pool,
+    admission_step,
+    is_admitted,
+    is_reserving,
+    requests_of,
+    requeue_at,
+)
 from tests.fakes.store import Object
 
 QUEUES = "clusterqueues.kueue.x-k8s.io"
@@ -43,15 +52,16 @@ class FakeKueue:
 
     async def run(self) -> None:
         """Answers changes; cancel it."""
-        seen = 0
+        seen, is_due = 0, False
         while True:
             changes = self.server.store.after(seen) if seen else None
             seen = self.server.store.version
-            if changes is None or any(change.kind in _WATCHED for change in changes):
+            if changes is None or is_due or any(change.kind in _WATCHED for change in changes):
                 await asyncio.sleep(self._delay_seconds)
                 self.reconcile()
+            is_due = False
             if self.server.store.version == seen:
-                await self.server.store.wait(None)
+                is_due = not await self.server.store.wait(self._next_seconds())
 
     def reconcile(self) -> None:
         """Answers everything, until there is nothing more to say."""
@@ -59,6 +69,14 @@ class FakeKueue:
         while version != self.server.store.version:
             version = self.server.store.version
             self._one_pass()
+
+    def _next_seconds(self) -> float | None:
+        """How long the first Workload that was sent back is still held back."""
+        times = [at for each in self.server.store.all(WORKLOADS) if (at := requeue_at(each))]
+        if not times:
+            return None
+        now = self.server.clock.wall().replace(tzinfo=None)
+        return max(0.1, (datetime.fromisoformat(min(times).rstrip("Z")) - now).total_seconds())
 
     def _one_pass(self) -> None:
         store = self.server.store

@@ -1,16 +1,20 @@
 """One step of a Workload's life in the model of Kueue: reserve, check, admit, evict.
 
-Pure. Real Kueue evicts in two steps with the Job's controller between them; here it is one.
+Pure. Real Kueue evicts in two steps with the Job's controller between them; here it is one. A Workload that a check has sent
+back waits as long as the check asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from engine.values.quantities import canonical, parse_quantity
 from tests.fakes.store import Object
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 Charge = dict[str, dict[str, int]]
 """Per pod set: resource -> amount."""
@@ -67,6 +71,12 @@ def is_admitted(workload: Object) -> bool:
     return _is_true(workload, "Admitted")
 
 
+def requeue_at(workload: Object) -> str:
+    """Before when it takes no quota again; empty when nothing holds it back."""
+    found: str = ((workload.get("status") or {}).get("requeueState") or {}).get("requeueAt", "")
+    return found
+
+
 def admission_step(
     workload: Object, pool: Pool, checks: list[str], *, is_active: bool, stop_policy: str, now: str, charge: Charge
 ) -> Object | None:
@@ -77,11 +87,17 @@ def admission_step(
     if not is_reserving(workload):
         if not is_active or not workload["spec"].get("active", True) or workload["metadata"].get("deletionTimestamp"):
             return None
+        if now < requeue_at(workload):
+            return None
         assignments = pool.take(charge)
         if assignments is None:
             return _condition(workload, status, "QuotaReserved", "False", "Pending", "couldn't assign flavors", now)
         status["admission"] = {"clusterQueue": pool.name, "podSetAssignments": assignments}
         status["admissionChecks"] = [_pending(name, now) for name in checks]
+        status.pop("requeueState", None)
+        if _is_true(workload, "Evicted"):
+            note = "Previously: Evicted"
+            status = _condition(workload, status, "Evicted", "False", "QuotaReserved", note, now)
         message = f"Quota reserved in ClusterQueue {pool.name}"
         return _condition(workload, status, "QuotaReserved", "True", "QuotaReserved", message, now)
     states = {each["name"]: each["state"] for each in status.get("admissionChecks") or ()}
@@ -100,8 +116,17 @@ def _evicted(workload: Object, status: Object, reason: str, message: str, now: s
     if is_admitted(workload):
         status = _condition(workload, status, "Admitted", "False", "NoReservation", "no reservation", now)
     status.pop("admission", None)
+    delays = [_after(each, now) for each in status.get("admissionChecks") or () if each["state"] == "Retry"]
+    if delays:
+        status["requeueState"] = {"requeueAt": max(delays)}
     status["admissionChecks"] = [_pending(name, now) for name in checks]
     return status
+
+
+def _after(check: Object, now: str) -> str:
+    """Never at once: a Job's controller has to stop the Job in between."""
+    after = datetime.fromisoformat(check["lastTransitionTime"]) + timedelta(seconds=check.get("requeueAfterSeconds", 0))
+    return max(after, datetime.fromisoformat(now) + timedelta(seconds=1)).strftime(_TIME)
 
 
 def _pending(name: str, now: str) -> Object:

@@ -6,6 +6,10 @@
 {{- .Values.serviceAccount.name | default (include "engine.worker" .) -}}
 {{- end -}}
 
+{{- define "engine.certificate" -}}
+{{- .Values.worker.serve.certificateSecret | default (printf "%s-cert" (include "engine.worker" .)) -}}
+{{- end -}}
+
 {{- define "engine.selector" -}}
 app.kubernetes.io/part-of: gpustack-operator
 app.kubernetes.io/component: operator

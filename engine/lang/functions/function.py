@@ -6,8 +6,9 @@ The functions themselves are in the group modules; who may call them is the chec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.errors import ContractError
 from engine.lang.functions.guard import guarded
@@ -21,8 +22,7 @@ Typing = Callable[[Sequence[Type]], "Type | str"]
 FIRST_VERSION: Final = "0.1.0"
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function of the language.
 
     Shape: `signature` is what people read and what the checker uses. `strict`: a null argument at a position outside

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.lang.operators import ExpressionError, kind_of
 
 Json = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Builtin:
+class Builtin(Struct, frozen=True):
     """One of JMESPath's functions; has what `engine.lang.compile` asks of a function.
 
     Shape: none is strict: each implementation names the null itself, as it names every other wrong type.

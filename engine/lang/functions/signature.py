@@ -14,9 +14,11 @@ Nothing is inferred here: the checker matches argument types against these patte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.errors import ContractError
 
@@ -39,8 +41,7 @@ class Shape(StrEnum):
     EXPRESSION = "expression"
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A type with holes. `parts` are the element, the alternatives, the members' types, or input and output."""
 
     shape: Shape
@@ -79,8 +80,7 @@ class Pattern:
         return f"{text}?" if self.nullable else text
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One argument: `optional` may be left out, `variadic` stands for any number of them."""
 
     name: str
@@ -89,8 +89,7 @@ class Parameter:
     variadic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A function's arguments and result."""
 
     name: str

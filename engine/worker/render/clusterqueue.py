@@ -5,10 +5,11 @@ What it is created with is the `queue` section's, quotas are `quota`'s; where it
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.chain.fields import QueueFields
-from engine.domain.queue_state import MARKERS
+from engine.domain.queue_state import MARKERS, FlavorQuota
 from engine.values.quantities import canonical
 from engine.worker.render.skeleton import KUEUE, Object, manifest
 
@@ -25,20 +26,23 @@ def cluster_queue(queue: QueueFields) -> Object:
     if state.stop_policy is not None:
         spec["stopPolicy"] = state.stop_policy
     if state.checks:
-        spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": name} for name in state.checks]}
+        spec["admissionChecksStrategy"] = checks_strategy(state.checks)
     if state.groups:
-        spec["resourceGroups"] = [_group(queue)]
+        spec["resourceGroups"] = resource_groups(state.groups)
     return manifest(KUEUE, "ClusterQueue", queue.name, labels=queue.labels, annotations=annotations, spec=spec)
 
 
-def _group(queue: QueueFields) -> dict[str, Any]:
-    return {
-        "coveredResources": sorted({quota.resource for quota in queue.state.groups}),
-        "flavors": [
-            {
-                "name": quota.flavor,
-                "resources": [{"name": quota.resource, "nominalQuota": canonical(quota.nominal)}],
-            }
-            for quota in queue.state.groups
-        ],
-    }
+def resource_groups(quotas: Sequence[FlavorQuota]) -> list[Object]:
+    """The one group of these quotas; none without any."""
+    if not quotas:
+        return []
+    flavors = [
+        {"name": quota.flavor, "resources": [{"name": quota.resource, "nominalQuota": canonical(quota.nominal)}]}
+        for quota in quotas
+    ]
+    return [{"coveredResources": sorted({quota.resource for quota in quotas}), "flavors": flavors}]
+
+
+def checks_strategy(checks: Iterable[str]) -> Object:
+    """The checks that every Workload of the queue must pass."""
+    return {"admissionChecks": [{"name": name} for name in checks]}

@@ -74,16 +74,21 @@ def _card(card: Card, function: PciFunction | None, slots: Sequence[str] | None)
         "id": card.uuid,
         "index": card.index,
         **present(physicalIndexes=indexes, topology=_place(card, function)),
-        "status": {
-            "unhealthy": card.unhealthy,
-            "logicalSliced": {
-                "count": card.logical_slices if card.is_sliceable else 0,
-                "coresPercentageOvercommit": card.is_sliceable and card.cores_overcommit,
-            },
-            "physicalSliced": {
-                "count": card.partition_ceiling,
-                **present(profiles=[_profile(profile) for profile in card.profiles] if card.is_partitioned else None),
-            },
+        # What a card that cannot be read can serve is not known; an empty answer would say that it serves whole.
+        **present(status=_ability(card) if card.readable else None),
+    }
+
+
+def _ability(card: Card) -> dict[str, Any]:
+    return {
+        "unhealthy": card.unhealthy,
+        "logicalSliced": {
+            "count": card.logical_slices if card.is_sliceable else 0,
+            "coresPercentageOvercommit": card.is_sliceable and card.cores_overcommit,
+        },
+        "physicalSliced": {
+            "count": card.partition_ceiling,
+            **present(profiles=[_profile(profile) for profile in card.profiles] if card.is_partitioned else None),
         },
     }
 

@@ -18,8 +18,8 @@ from engine.chain.fields import (
     TypeFields,
 )
 from engine.chain.node import NodePlan
-from engine.domain.views import View
 from engine.values.quantities import canonical
+from engine.worker.render import cells
 
 Row = tuple[str, ...]
 
@@ -64,21 +64,19 @@ def local_queues(queues: Iterable[LocalQueueFields], *, wide: bool = False) -> T
 
 
 def instance_types(types: Iterable[TypeFields], *, wide: bool = False) -> Table:
-    """Source: specification 20 §6.8. Wide: partitions left, as `name:count` joined by commas (form chosen here)."""
+    """Source: specification 20 §6.8. Wide: partitions left."""
     rows = []
     for each in types:
-        unit, views = each.spec["unitResources"], each.status.accelerator
-        cells = " ".join(_pair(view) for view in (views.exclusive, views.shared, views.sliced, views.partitioned))
-        partitions = ",".join(f"{name}:{count}" for name, count in views.partitioned.remaining_profiles)
+        views = each.status.accelerator
         rows.append(
             (
                 each.name,
                 each.entrance,
-                f"{unit['cpu']}/{unit['ram']}/{each.spec['localStorage']}",
-                cells,
-                _pair(each.status.cpu),
+                cells.unit_storage(each.spec),
+                cells.accelerator(views),
+                cells.pair(each.status.cpu),
                 each.status.phase,
-                *((partitions,) if wide else ()),
+                *((cells.partitions(views.partitioned.remaining_profiles),) if wide else ()),
             )
         )
     columns = ("NAME", "ENTRANCE", "UNIT(CPU/RAM)/STORAGE", "ACCELERATOR(EX/SH/SL/PT)", "CPU", "PHASE")
@@ -99,9 +97,9 @@ def instance_type_flavors(catalogue: Iterable[CatalogueRow], *, wide: bool = Fal
     )
     rows = []
     for row in catalogue:
-        cells = [_optional(row.spec.get(field)) for field in fields]
-        cells[2] = "true" if row.spec.get("acceleratable") else "false"
-        rows.append((row.name, *cells, *((_optional(row.spec.get("family")),) if wide else ())))
+        texts = [_optional(row.spec.get(field)) for field in fields]
+        texts[2] = "true" if row.spec.get("acceleratable") else "false"
+        rows.append((row.name, *texts, *((_optional(row.spec.get("family")),) if wide else ())))
     columns = ("NAME", *(field.upper() for field in fields))
     return _table(columns, ("FAMILY",), rows, wide=wide)
 
@@ -131,10 +129,6 @@ def devices(plans: Iterable[NodePlan], *, wide: bool = False) -> Table:
 
 def _table(columns: Row, more: Row, rows: Iterable[Row], *, wide: bool) -> Table:
     return Table((*columns, *more) if wide else columns, tuple(rows))
-
-
-def _pair(view: View) -> str:
-    return f"{canonical(view.once_max)}/{canonical(view.remaining)}"
 
 
 def _optional(value: Any) -> str:

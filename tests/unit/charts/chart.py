@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,18 @@ def mounted(rendered: Rendered, folder: Path) -> Path:
     for entry in dated.iterdir():
         (folder / entry.name).symlink_to(f"..data/{entry.name}")
     return folder
+
+
+def arguments(rendered: Rendered, folder: Path) -> list[str]:
+    """The container's arguments, with its volumes mounted in a folder."""
+    delivery, tls = folder / "delivery", folder / "tls"
+    delivery.mkdir()
+    tls.mkdir()
+    mounted(rendered, delivery)
+    for secret in rendered.of("Secret"):
+        for name, text in secret["data"].items():
+            (tls / name).write_bytes(base64.b64decode(text))
+    return [each.replace("/etc/engine/", f"{folder}/") for each in rendered.container["args"]]
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

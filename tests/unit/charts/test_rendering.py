@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import ssl
 
 import pytest
 
@@ -159,7 +161,8 @@ def test_the_pod_runs_without_root_and_writes_to_no_file_of_the_image(default):
     assert default.container["resources"]["requests"].keys() == {"cpu", "memory"}
 
 
-SERVED = {"worker": {"serve": {"enabled": True, "scheme": "HTTP"}, "securePort": 31000}}
+SERVED = {"worker": {"securePort": 31000}}
+SILENT = {"worker": {"serve": {"enabled": False}}}
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
@@ -167,16 +170,50 @@ def test_probes_ask_the_port_that_is_served(render, probe):
     container = render(SERVED).container
     (port,) = container["ports"]
     path = "/livez" if probe == "livenessProbe" else "/readyz"
-    assert container[probe]["httpGet"] == {"path": path, "port": port["name"], "scheme": "HTTP"}
+    assert container[probe]["httpGet"] == {"path": path, "port": port["name"], "scheme": "HTTPS"}
     assert port["containerPort"] == 31000
     assert "--secure-port=31000" in container["args"]
 
 
-def test_metrics_are_announced_where_they_are_served_and_nowhere_else(render, default):
+def test_metrics_are_announced_where_they_are_served_and_nowhere_else(render):
     annotations = render(SERVED).one("Service")["metadata"]["annotations"]
     assert annotations["prometheus.io/port"] == "31000"
-    assert annotations["prometheus.io/scheme"] == "http"
-    assert "annotations" not in default.one("Service")["metadata"]
+    assert annotations["prometheus.io/scheme"] == "https"
+    quiet = {"worker": {"serve": {"announce": False}}}
+    for values in (SILENT, quiet):
+        assert "annotations" not in render(values).one("Service")["metadata"]
+
+
+def test_a_worker_that_serves_nothing_has_no_probes_no_certificate_and_no_port(render):
+    rendered = render(SILENT)
+    assert "--secure-port=0" in rendered.container["args"]
+    assert not [each for each in rendered.container if each.endswith("Probe")]
+    assert rendered.of("Secret") == []
+    assert "tls" not in {volume["name"] for volume in rendered.pod["volumes"]}
+
+
+def test_the_certificate_is_for_the_service_and_is_mounted_where_the_worker_reads_it(default):
+    secret = default.one("Secret", f"{WORKER}-cert")
+    assert secret["type"] == "kubernetes.io/tls"
+    text = base64.b64decode(secret["data"]["tls.crt"]).decode("ascii")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=text)
+    assert f"{WORKER}.{NAMESPACE}.svc".encode() in ssl.PEM_cert_to_DER_cert(text)
+    assert "PRIVATE KEY" in base64.b64decode(secret["data"]["tls.key"]).decode("ascii")
+    (volume,) = [each for each in default.pod["volumes"] if each["name"] == "tls"]
+    (mount,) = [each for each in default.container["volumeMounts"] if each["name"] == "tls"]
+    assert volume["secret"]["secretName"] == secret["metadata"]["name"]
+    assert mount["readOnly"]
+    assert "subPath" not in mount, "a changed certificate would never arrive"
+    for file in ("--tls-cert-file=/etc/engine/tls/tls.crt", "--tls-private-key-file=/etc/engine/tls/tls.key"):
+        assert file in default.container["args"]
+
+
+def test_a_secret_of_the_values_takes_the_place_of_the_made_one(render):
+    rendered = render({"worker": {"serve": {"certificateSecret": "theirs"}}})
+    assert rendered.of("Secret") == []
+    (volume,) = [each for each in rendered.pod["volumes"] if each["name"] == "tls"]
+    assert volume["secret"] == {"secretName": "theirs"}
 
 
 @pytest.mark.parametrize(

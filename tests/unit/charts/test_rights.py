@@ -51,6 +51,7 @@ WORKER: dict[str, set[str]] = {
     "nodefeatures.nfd.k8s-sigs.io": {"get", "list", "watch", "create", "patch", "delete"},
     "nodefeaturerules.nfd.k8s-sigs.io": {"get", "list", "watch", "create", "patch", "delete"},
     "clusterqueues.kueue.x-k8s.io": {"get", "list", "watch", "create", "patch", "update", "delete"},
+    "clusterqueues/status.kueue.x-k8s.io": {"patch"},
     "localqueues.kueue.x-k8s.io": {"get", "list", "watch", "create", "patch", "delete"},
     "resourceflavors.kueue.x-k8s.io": {"get", "list", "watch", "create", "patch", "delete"},
     "topologies.kueue.x-k8s.io": {"get", "list", "watch", "create", "patch", "delete"},

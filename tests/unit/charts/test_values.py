@@ -30,7 +30,7 @@ OF_ALL_TIMES = {
             "replicas": 3,
             "strategyType": "Recreate",
             "podDisruptionBudget": {"enabled": True, "minAvailable": "50%"},
-            "serve": {"enabled": True, "scheme": "HTTP"},
+            "serve": {"enabled": True, "certificateSecret": "theirs", "announce": False},
             "securePort": 31000,
             "logFormat": "text",
             "trustedNamespaces": ["nfd"],
@@ -97,6 +97,7 @@ def test_values_of_a_chart_before_render_with_this_one(values, render):
         ({"packs": {"Acme Works": "a: 1"}}, "Acme Works"),
         ({"settings": {"node-management-manual": True}}, "node-management-manual"),
         ({"worker": {"securePort": 443}}, "securePort"),
+        ({"worker": {"serve": {"certificateSecret": "No Name"}}}, "certificateSecret"),
     ],
 )
 def test_what_is_no_value_is_refused_and_named(values, named, loaded, helm):

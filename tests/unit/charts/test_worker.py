@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from engine.cli.worker import command
+from engine.cli.worker import command, serving_of
 from engine.delivery.directory import read_mount
 from engine.lang.diagnostics import Diagnostics
 from engine.lang.linking import link
 from engine.rulefiles import find_packs, shipped_packs
 from engine.sections.catalog import CATALOGUE
-from tests.unit.charts.chart import mounted
+from engine.worker.certificate import ServingCertificate
+from tests.unit.charts.chart import arguments, mounted
 
 OPTIONS = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
 
@@ -24,23 +25,26 @@ spec:
 
 def test_every_argument_is_an_option_of_the_worker(render):
     values = {"worker": {"trustedNamespaces": ["nfd"]}, "overlays": {"hall-7": OVERLAY}}
-    first, *arguments = render(values).container["args"]
+    first, *others = render(values).container["args"]
     assert first == "worker"
-    assert [each for each in arguments if each.partition("=")[0] not in OPTIONS] == []
-
-
-def test_probes_are_on_exactly_when_the_worker_serves_what_they_ask_for(default):
-    assert ("livenessProbe" in default.container) == ("--secure-port" in OPTIONS), "set worker.serve.enabled"
+    assert [each for each in others if each.partition("=")[0] not in OPTIONS] == []
 
 
 def test_the_arguments_are_taken_as_they_are(render, tmp_path):
     values = {"overlays": {"hall-7": OVERLAY}}
-    rendered = render(values)
-    folder = str(mounted(rendered, tmp_path))
-    arguments = [each.replace("/etc/engine/delivery", folder) for each in rendered.container["args"][1:]]
-    parsed = command.make_context("worker", arguments)
-    assert str(parsed.params["folder"]) == f"{folder}/rules"
-    assert parsed.params["overlays"] == (f"{folder}/overlays",)
+    parsed = command.make_context("worker", arguments(render(values), tmp_path)[1:])
+    assert parsed.params["delivered"] == tmp_path / "delivery"
+    assert parsed.params["folder"] is None, "what the image ships is there to fall back to"
+
+
+def test_a_worker_with_the_charts_arguments_serves_every_address_by_the_charts_certificate(default, tmp_path):
+    given = command.make_context("worker", arguments(default, tmp_path)[1:]).params
+    serving = serving_of(given["port"], given["address"], given["certificate"], given["key"])
+    assert serving is not None
+    assert (serving.port, serving.host) == (31443, "")
+    assert serving.certificate is not None
+    assert serving.key is not None
+    assert ServingCertificate(serving.certificate, serving.key).context
 
 
 def test_the_mounted_rules_come_to_the_program_of_the_shipped_ones(default, tmp_path):

@@ -113,3 +113,11 @@ def test_a_list_that_cannot_be_read_is_a_fault(text: bytes) -> None:
 def test_a_source_is_the_config_map_that_the_chart_makes(path: str, source: str) -> None:
     made = delivered({path: PACK}, origin="ns")
     assert made.source(made.packs[0], "manufacturer-acme") == source
+
+
+def test_overlays_that_were_named_apply_and_those_among_the_packs_do_not() -> None:
+    overlay = PackFiles("hall.yaml", (Source("hall.yaml", b"kind: Overlay\n"),))
+    packs = (PackFiles("a.yaml", (Source("a.yaml", b"kind: Derivation\n"),)), overlay)
+    assert of_image(packs).overlays == ()
+    assert of_image(packs[:1], [overlay]).overlays == (overlay,)
+    assert of_image(packs[:1], [overlay]).digest != of_image(packs).digest

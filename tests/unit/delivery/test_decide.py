@@ -251,3 +251,15 @@ def test_names_of_nodes_are_lost_where_the_node_has_others_now() -> None:
         Lost("ResourceFlavor", "e"),
     )
     assert lost_by_node("ResourceFlavor", before, before) == ()
+
+
+def test_a_fault_of_ours_over_a_pack_is_a_verdict_and_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise KeyError("deep inside")
+
+    monkeypatch.setattr(decide, "link", breaks)
+    made = after_delivery(Standing(serving()), mounted("newer"), snapshot())
+    assert made.serving is serving()
+    assert made.verdict is not None
+    assert made.verdict.state is State.FAILED
+    assert "a fault of Engine: KeyError: 'deep inside'" in made.verdict.message

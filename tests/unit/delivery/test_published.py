@@ -9,13 +9,20 @@ import msgspec
 import pytest
 
 from engine.api.rule_pack import RULE_PACK
-from engine.cluster.actions import Delete, EmitEvent
+from engine.cluster.actions import Apply, Delete, EmitEvent
 from engine.delivery.candidate import delivered
 from engine.delivery.decide import consider
-from engine.delivery.publish import approval_action, event_actions, program_actions, rule_pack_actions
-from engine.delivery.stored import HEAD, Stored, approved_in, restored, start
+from engine.delivery.publish import (
+    approval_action,
+    event_actions,
+    pack_event_actions,
+    program_actions,
+    rule_pack_actions,
+)
+from engine.delivery.stored import HEAD, PUBLISHED, Stored, approved_in, restored, start
 from engine.delivery.verdict import InForce, Snapshot, State, Verdict
-from engine.errors import InputError
+from engine.errors import ContractError, InputError
+from engine.lang.program import Program
 from tests.unit.delivery.living import NAMESPACE, Cluster
 from tests.unit.delivery.mounts import base, image, mounted, snapshot
 
@@ -185,3 +192,32 @@ def test_an_approval_is_an_annotation_that_the_worker_reads_back() -> None:
     assert approved_in({}) == frozenset()
     made = consider(mounted("renames"), in_force("base"), snapshot(), cluster.approved)
     assert made.state is State.LOADED
+
+
+def test_each_pack_that_is_not_in_force_is_told_of_at_its_own_object() -> None:
+    events = pack_event_actions(judged("renames"))
+    assert [each.regarding.key.name for each in events if isinstance(each, EmitEvent)] == [
+        "manufacturer-nvidia",
+        "overlay-other-names",
+    ]
+    assert all("engine rules approve" in each.note for each in events if isinstance(each, EmitEvent))
+    assert pack_event_actions(judged("newer")) == []
+
+
+def test_all_published_maps_carry_the_label_by_which_they_are_watched() -> None:
+    key, _, value = PUBLISHED.partition("=")
+    actions = program_actions(in_force("renames"), NAMESPACE, previous=in_force("base"))
+    assert all(each.body["metadata"]["labels"] == {key: value} for each in actions if isinstance(each, Apply))
+
+
+def unfit(program: Program) -> None:
+    if program.digest == in_force("base").program.digest:
+        raise ContractError("no constant note")
+
+
+def test_a_start_passes_over_a_program_that_this_engine_cannot_run_with() -> None:
+    begun = start(restored(published("base").maps), mounted("newer"), image(), fits=unfit)
+    assert begun.origin == "mounted"
+    assert any("no constant note" in note for note in begun.notes)
+    with pytest.raises(InputError, match="no constant note"):
+        start(restored(published("base").maps), mounted("base"), delivered({}), fits=unfit)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.lang.model import Derivation, Library, Manufacturer, Overlay, PackDocument, load_pack_document
-from engine.lang.model_documents import MODELS
+from engine.lang.model import PackDocument, load_pack_document
+from engine.lang.model_documents import MODELS, Derivation, Library, Manufacturer, Overlay
 from engine.lang.model_rules import Group, Rule
 from engine.lang.model_shape import homes, known_keys
 from engine.lang.reader import read

@@ -16,6 +16,7 @@ from typing import Any
 from engine.cluster.client import Client
 from engine.cluster.resources import (
     CRDS,
+    DEVICES,
     EVENTS,
     NODE_FEATURES,
     NODES,
@@ -84,13 +85,32 @@ class Stage:
             await self.stop(name)
 
     async def play(self, path: str = "walkthrough") -> None:
-        """Machines come up."""
+        """Machines come up: with the tokens of their plugins in the capacity, host facts, and `Devices`."""
         for each in objects(path):
             made = await self.admin.create(NODES, each.node, manager="kubelet")
             owner = [{"apiVersion": "v1", "kind": "Node", "name": each.name, "uid": made.metadata.uid}]
             for feature in each.features:
                 metadata = feature["metadata"] | {"ownerReferences": owner, "namespace": NAMESPACE}
                 await self.admin.create(NODE_FEATURES, feature | {"metadata": metadata}, manager="agent")
+            if each.devices is not None:
+                await self.put_devices(
+                    each.devices | {"metadata": each.devices["metadata"] | {"ownerReferences": owner}}
+                )
+
+    async def put_devices(self, body: dict[str, Any]) -> None:
+        """As a device manager does: the object, then its status."""
+        name = body["metadata"]["name"]
+        await self.admin.create(DEVICES, body, manager="device-manager")
+        await self.take(name, body["status"]["groups"])
+
+    async def take(self, node: str, groups: list[dict[str, Any]]) -> None:
+        """A device manager publishes what is taken of a Node's cards."""
+        patch = {"status": {"groups": groups}}
+        await self.admin.merge_patch(DEVICES, node, patch, manager="device-manager", subresource="status")
+
+    async def kubelet(self, node: str, **parts: dict[str, str | None]) -> None:
+        """A kubelet writes its Node's status: `capacity`, say; None takes an entry away."""
+        await self.admin.merge_patch(NODES, node, {"status": parts}, manager="kubelet", subresource="status")
 
     async def wait(self, seconds: float = 10.0) -> None:
         await asyncio.sleep(seconds)
@@ -103,6 +123,9 @@ class Stage:
 
     def labels(self, node: str) -> dict[str, str]:
         return self.server.get(NODES, node)["metadata"]["labels"]
+
+    def capacity(self, node: str) -> dict[str, str]:
+        return self.server.get(NODES, node)["status"]["capacity"]
 
     def feature(self, node: str) -> dict[str, Any]:
         found = self.server.get(NODE_FEATURES, f"{node}-gpustack-worker", NAMESPACE)
