@@ -13,8 +13,8 @@ help: ## this list
 demo: $(VENV)/.runtime ## a recorded four-node cluster: machines in, the Kueue chain out
 	@$(BIN)/python -m engine demo
 
-demo-live: $(VENV)/.dev ## the same machines on a real control plane: a worker, kubectl, one node taken out and back
-	@$(BIN)/python -m tests.cluster.demo_live
+demo-live: $(VENV)/.dev ## the walkthrough on a real control plane: a worker, kubectl, tables
+	@$(BIN)/python -m tests.e2e.demo_live
 
 test: test-fast test-e2e ## the fast tests, then one case of each kind on a real control plane
 

@@ -5,14 +5,16 @@ Answers `engine --help` by itself, so that it costs little more than starting Py
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
+import threading
 
 from engine.cli.commands import PROGRAM, overview
 
 INTERRUPTED = 130  # what shells give a program that was interrupted
-COLLECT_AFTER = 200_000  # objects made and not yet freed
+COLLECT_AFTER = 1_000_000  # objects made and not yet freed: a hundred MiB of them at most
 COMPLETION_VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
 
@@ -28,6 +30,26 @@ def main() -> None:
         cli()
     except KeyboardInterrupt:  # while importing: the group itself answers interrupts
         sys.exit(INTERRUPTED)
+    except SystemExit as end:
+        _leave(end.code)
+        raise
+
+
+def _leave(code: object) -> None:
+    """End the process at once when all is said.
+
+    Taking a command's trees apart, object by object, costs a tenth of its time, and the system takes the memory back anyway.
+    """
+    if not isinstance(code, int) or threading.active_count() > 1:
+        return  # a message to print, or somebody to wait for: the interpreter's own way out does both
+    atexit._run_exitfuncs()  # noqa: SLF001 - the only way to run them and go on
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except OSError:
+        return
+    os._exit(code)
 
 
 def _print_overview() -> int:

@@ -29,7 +29,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Everything a call needs beside the request. Counter: `calls`, each attempt; those made from this one share it."""
+    """Everything a call needs beside the request. Counter: `calls`, each attempt; those made from this one share it.
+
+    Shape: `room` bounds how many calls are under way at once; None for one that must not queue up behind others.
+    """
 
     transport: Transport
     clock: Clock
@@ -38,6 +41,7 @@ class Caller:
     timeout_seconds: float = 30.0
     gate: WriteGate | None = None
     calls: Counter[Call] = field(default_factory=Counter)
+    room: asyncio.Semaphore | None = None
 
     async def call(self, request: Request, *, is_repeatable: bool) -> Answer:
         """The answer's body. Raises: ApiError, Unreachable, NotLeader."""
@@ -45,7 +49,10 @@ class Caller:
         attempt = 1
         while True:
             try:
-                return await self._once(request)
+                if self.room is None:
+                    return await self._once(request)
+                async with self.room:
+                    return await self._once(request)
             except (Busy, Unreachable) as error:
                 if attempt >= self.policy.attempts or not (is_repeatable or isinstance(error, TooManyRequests)):
                     raise

@@ -16,8 +16,6 @@ from engine.cluster.errors import Unreachable
 from engine.cluster.session import Connection
 from engine.cluster.transport import Request
 
-CONNECTIONS: Final = 64
-"""Sockets to the API server at most, watches included: ~15 watches, 32 workers, and room. Chosen here."""
 CONNECT_SECONDS: Final = 10.0
 KEEPALIVE_SECONDS: Final = 15
 """A peer that vanished without a word is noticed after 15 + 3 × 5 s."""
@@ -65,7 +63,8 @@ class HttpTransport:
     def __init__(self, connection: Connection, *, user_agent: str = "engine") -> None:
         self._connection = connection
         connector = aiohttp.TCPConnector(
-            limit=CONNECTIONS,
+            # Watches are as many as kinds, and a client bounds its calls; a limit here would make a lease's renewal wait.
+            limit=0,
             ssl=connection.ssl_context if connection.ssl_context is not None else True,
             socket_factory=_socket,
         )

@@ -10,12 +10,15 @@ import heapq
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from engine.cluster.clock import Clock
-from engine.cluster.errors import Busy
+from engine.cluster.errors import Busy, NotLeader
 
 K = TypeVar("K", bound=Hashable)
+
+NOT_LEADING_SECONDS: Final = 2.0
+"""A key that was held back for want of the lease. Chosen: as long as until the next attempt to renew it."""
 
 
 class QueueClosed(Exception):  # noqa: N818 - a signal to stop, not a fault
@@ -207,8 +210,7 @@ async def run_workers(
                 await work(key)
             except Exception as error:  # noqa: BLE001 - one bad key must not stop the others
                 report(key, error)
-                wanted = error.retry_after_seconds if isinstance(error, Busy) else None
-                queue.retry(key, wanted or 0.0)
+                queue.retry(key, _least_seconds(error))
             else:
                 queue.forget(key)
             finally:
@@ -217,3 +219,13 @@ async def run_workers(
     async with asyncio.TaskGroup() as group:
         for _ in range(workers):
             group.create_task(one())
+
+
+def _least_seconds(error: Exception) -> float:
+    match error:
+        case Busy(retry_after_seconds=seconds):
+            return seconds or 0.0
+        case NotLeader():
+            return NOT_LEADING_SECONDS
+        case _:
+            return 0.0

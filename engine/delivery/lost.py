@@ -38,8 +38,8 @@ def lost_by_node(
 ) -> tuple[Lost, ...]:
     """Names that nodes had and would not have, sorted; a name that another node keeps is lost all the same.
 
-    Shape: both are the names of one kind by node. What takes a name's place is what the same nodes have instead; with
-    several lost on one node that is all of them.
+    Shape: both are the names of one kind by node, or by a part of a node. What takes a name's place is what the same nodes
+    have instead; with several lost on one node that is all of them.
     """
     moved: dict[str, set[str]] = {}
     for node, names in before.items():

@@ -64,7 +64,7 @@ def judge(question: Question) -> Verdict:
         room.take(load)
     chosen: set[str] = set()
     for demand in demands:
-        fits, nodes = room.place(demand)
+        fits, nodes = room.place(demand, is_last=demand is demands[-1])
         if not fits:
             return _retry(_why_not(question, room, demand))
         chosen |= nodes

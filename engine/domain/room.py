@@ -83,10 +83,13 @@ class Room:
                 return
             left -= _grant(spots, load.family, load.units, load.profile, left)
 
-    def place(self, demand: Demand) -> tuple[bool, frozenset[str]]:
-        """All Pods of a demand find room; and the nodes that were chosen, also when they were not enough."""
+    def place(self, demand: Demand, *, is_last: bool = False) -> tuple[bool, frozenset[str]]:
+        """All Pods of a demand find room; and the nodes that were chosen, also when they were not enough.
+
+        Shape: after the last demand nothing is placed, so that it need not leave anything whole.
+        """
         chosen: set[str] = set()
-        placed = [self._place(demand, ask, chosen) for ask in demand.asks]
+        placed = [self._place(demand, ask, chosen, is_last=is_last) for ask in demand.asks]
         return all(placed), frozenset(chosen)
 
     def spots(self, demand: Demand) -> Iterator[Spot]:
@@ -96,10 +99,10 @@ class Room:
             for spots in self._bins(demand.flavor, scope, node, together=False):
                 yield from spots
 
-    def _place(self, demand: Demand, ask: Ask, chosen: set[str]) -> bool:
+    def _place(self, demand: Demand, ask: Ask, chosen: set[str], *, is_last: bool) -> bool:
         left = ask.pods
         # One grant a Pod can go to any card of any node; what belongs together must be on one.
-        anywhere = ask.cards == 1 and demand.family in {Family.SLICED, Family.PARTITIONED}
+        anywhere = ask.cards == 1 and demand.family in {Family.SLICED, Family.PARTITIONED} and not is_last
         for spots in self._bins(demand.flavor, self._scopes[demand.flavor], ask.node, together=anywhere):
             if not left:
                 break

@@ -73,8 +73,9 @@ def parse_template(text: str) -> Template:
             parts.append(Hole(inside.strip(), at + 2 + lead))
             at = end + 1
         else:
-            literal.append(text[at])
-            at += 1
+            next_at = text.find("$", at + 1)
+            literal.append(text[at:] if next_at < 0 else text[at:next_at])
+            at = len(text) if next_at < 0 else next_at
     if literal:
         parts.append("".join(literal))
     return Template(tuple(parts))

@@ -20,7 +20,7 @@ _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Writes one line an event. Shape: `bound` fields stand in every line."""
+    """Writes one line an event. Shape: `bound` fields stand in every line; `time`, `level` and `event` come first."""
 
     write: Callable[[str], None]
     form: Form = "text"
@@ -44,8 +44,9 @@ class Log:
         self._say("error", event, fields)
 
     def _say(self, level: Level, event: str, fields: Mapping[str, object]) -> None:
-        line: dict[str, Any] = {"time": micro_time(self.clock.wall()), "level": level, "event": event}
-        line |= {name: _plain(value) for name, value in {**self.bound, **fields}.items()}
+        head: dict[str, Any] = {"time": micro_time(self.clock.wall()), "level": level, "event": event}
+        # Once more at the end: no field takes the place of these three.
+        line = head | {name: _plain(value) for name, value in {**self.bound, **fields}.items()} | head
         self.write(json.dumps(line, ensure_ascii=False) if self.form == "json" else _text(line))
 
 

@@ -35,8 +35,8 @@ KINDS: Final = ("Resource", "AcceleratorKey", "ResourceFlavor", "InstanceType", 
 _MANAGED: Final = "true"
 
 Labels = Mapping[str, str]
-ByNode = dict[str, dict[str, set[str]]]
-"""Names by kind and Node."""
+Names = dict[str, dict[str, set[str]]]
+"""Names by kind, and by what has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ class _Planned:
 
     def __init__(self, program: Program, moment: Moment) -> None:
         self.program = program
+        self._entrances: dict[str, set[str]] = {}
+        self._named: dict[str, dict[str, str]] = {}
         try:
             reader = SettingsReader(program.block("settings"), moment.environment)
             HostRules(program)
@@ -98,44 +100,57 @@ class _Planned:
     def put(self, node: SeenNode) -> None:
         self.fleet.put(node)
 
-    def names(self) -> ByNode:
-        """What the Nodes have: flavors and what is named after them, topologies, keys and resources of managed Nodes."""
-        made: ByNode = {kind: {} for kind in KINDS}
+    def names(self) -> Names:
+        """What the Nodes have: flavors and what is named after them, topologies, keys and resources of managed Nodes.
+
+        Shape: by what has the name, so that of two names on one Node each is followed by itself: a Node's cards of one
+        key go by the first of them, its CPU and its topology by the Node, a maker's resources by what each is for.
+        """
+        made: Names = {kind: {} for kind in KINDS}
         flavors = {entry.fields.key: entry for entry in map(self.fleet.entry, self.fleet.flavor_names()) if entry}
-        entrances: dict[str, set[str]] = {}
         for name in self.fleet.nodes():
-            entries = [flavors[key] for key in self._flavor_keys(name) if key in flavors]
-            pools = {entry.pool.name for entry in entries}
-            for pool in pools - entrances.keys():
-                entrance = queue_entrance(self.program, pool).value
-                entrances[pool] = {entrance.name} if entrance else set()
-            made["ResourceFlavor"][name] = {entry.fields.name for entry in entries}
-            made["InstanceType"][name] = pools
-            made["LocalQueue"][name] = {each for pool in pools for each in entrances[pool]}
-            made["Topology"][name] = {self.fleet.topology_of(name)} - {""}
             node = self.fleet.node(name)
-            if node is not None and node.labels.get(self.asker.keys.managed) == _MANAGED and node.cards:
-                made["AcceleratorKey"][name] = {group.key for group in node.cards.groups}
-                makers = {group.manufacturer for group in node.cards.groups}
-                made["Resource"][name] = {each for maker in sorted(makers) for each in self._resources(maker)}
+            assert node is not None
+            owners = {group.key: f"{name}/{group.cards[0].uuid}" for group in _groups(node)}
+            for key in self._flavor_keys(node):
+                entry, owner = flavors.get(key), owners.get(key.accelerator, f"{name}/{key.accelerator}")
+                if entry is not None:
+                    made["ResourceFlavor"][owner] = {entry.fields.name}
+                    made["InstanceType"][owner] = {entry.pool.name}
+                    made["LocalQueue"][owner] = self._entrance(entry.pool.name)
+            made["Topology"][name] = {self.fleet.topology_of(name)} - {""}
+            if node.labels.get(self.asker.keys.managed) == _MANAGED:
+                made["AcceleratorKey"] |= {owner: {key} for key, owner in owners.items()}
+                for maker in {group.manufacturer for group in _groups(node)}:
+                    made["Resource"] |= {owner: {each} for owner, each in self._resources(maker).items()}
         return made
 
-    def _flavor_keys(self, name: str) -> Iterator[FlavorKey]:
-        node = self.fleet.node(name)
-        added = self.asker.added(node).contribution if node is not None else None
-        if added is None or added.profile is None:
+    def _flavor_keys(self, node: SeenNode) -> Iterator[FlavorKey]:
+        added = self.asker.added(node).contribution
+        if added.profile is None:
             return
         for share in added.shares:
             yield FlavorKey(
                 added.cpu.key, share.accelerator or "", added.os, added.arch, share.count, added.profile.profile
             )
 
-    def _resources(self, maker: str) -> Iterator[str]:
-        names = resource_names(self.program, maker).value if maker in self.program.makers else None
-        if names is not None:
-            inputs = names.inputs()
+    def _entrance(self, pool: str) -> set[str]:
+        if pool not in self._entrances:
+            entrance = queue_entrance(self.program, pool).value
+            self._entrances[pool] = {entrance.name} if entrance else set()
+        return self._entrances[pool]
+
+    def _resources(self, maker: str) -> dict[str, str]:
+        if maker not in self._named:
+            names = resource_names(self.program, maker).value if maker in self.program.makers else None
+            inputs = names.inputs() if names is not None else {"transformations": ()}
             del inputs["transformations"]
-            yield from _leaves(inputs)
+            self._named[maker] = dict(_leaves(maker, inputs))
+        return self._named[maker]
+
+
+def _groups(node: SeenNode) -> tuple[Group, ...]:
+    return node.cards.groups if node.cards else ()
 
 
 def relabelled(node: SeenNode, before: _Planned, after: _Planned) -> SeenNode:
@@ -144,7 +159,7 @@ def relabelled(node: SeenNode, before: _Planned, after: _Planned) -> SeenNode:
     Shape: of its labels those are replaced that the rules in force give it, one maker's cards, the topology and the worker's
     each as a whole; what the Node does not carry as they say was made from facts that are not known here, and stays.
     """
-    groups = node.cards.groups if node.cards else ()
+    groups = _groups(node)
     called = tuple(made for group in groups if (made := _recalled(group, node, before.program, after.program)))
     labels = dict(node.labels)
     for old, new in (
@@ -220,9 +235,9 @@ def _worker_labels(by: _Planned, node: SeenNode) -> Labels | None:
     return by.asker.worker_labels(node, host, managed=node.labels.get(keys.managed), accelerated=accelerated)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(at: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
-        for below in value.values():
-            yield from _leaves(below)
+        for key, below in value.items():
+            yield from _leaves(f"{at}.{key}", below)
     elif isinstance(value, str):
-        yield value
+        yield at, value

@@ -63,7 +63,10 @@ class Served:
             self.port = listening.getsockname()[1]
             await web.SockSite(runner, listening, ssl_context=context, backlog=BACKLOG).start()
             self._log.info(
-                "serves", address=self._serving.host, port=self.port, scheme="http" if context is None else "https"
+                "serves",
+                address=self._serving.host or "all",
+                port=self.port,
+                scheme="http" if context is None else "https",
             )
             self.started.set()
             await asyncio.Event().wait()

@@ -28,14 +28,22 @@ def pages() -> dict[str, str]:
 def _page(listed: Listed) -> str:
     command = cli.get_command(click.Context(cli), listed.name)
     assert command is not None
-    context = click.Context(command, info_name=f"engine {listed.name}", **SETTINGS)  # type: ignore[arg-type]
+    page = _said(command, f"engine {listed.name}", f"{listed.help[0].upper()}{listed.help[1:]}.\n\n")
+    below = command.commands.items() if isinstance(command, click.Group) else ()
+    # Commands below a command: the same page, one heading deeper.
+    parts = [_said(each, f"engine {listed.name} {name}", "").replace("\n## ", "\n### ") for name, each in below]
+    return "\n#".join([page, *parts])
+
+
+def _said(command: click.Command, name: str, about: str) -> str:
+    context = click.Context(command, info_name=name, **SETTINGS)  # type: ignore[arg-type]
     context.terminal_width = WIDTH
     text = command.get_help(context)
     usage, _, rest = text.partition("\n\n")
     prose, _, options = rest.partition("\nOptions:\n")
     options, _, examples = options.partition("\nExamples:\n")
     words = "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", prose.strip()))
-    made = f"# engine {listed.name}\n\n{listed.help[0].upper()}{listed.help[1:]}.\n\n```text\n{' '.join(usage.split())}\n```\n\n"
+    made = f"# {name}\n\n{about}```text\n{' '.join(usage.split())}\n```\n\n"
     made += f"{_escaped(words)}\n\n## Options\n\n```text\n{options.rstrip()}\n```\n"
     if examples.strip():
         lines = "\n".join(line.strip() for line in examples.strip().splitlines())

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from engine.worker.recording import read_recording
 from tests.cluster.cluster import Cluster
 from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, machine_facts
 from tests.cluster.player import NodePlayer
+from tests.cluster.rules import shipped_program
 from tests.cluster.world import Process
 from tests.e2e.waiting import eventually
+from tests.offline import differences, planned
 
 Object = dict[str, Any]
 Row = tuple[str, ...]
@@ -57,6 +60,14 @@ class Live:
         self.api = cluster.api
         self.player = player
         self.worker = worker
+
+    def differences(self) -> list[str]:
+        """Where the cluster differs from the plan of its recording, as `engine record` takes it."""
+        argv = [sys.executable, "-m", "engine", "record", "--kubeconfig", str(self.cluster.kubeconfig)]
+        done = self.cluster.run(argv)
+        assert done.returncode == 0, done.stderr
+        recorded = read_recording(done.stdout.splitlines(), "recording")
+        return differences(recorded, planned(recorded, shipped_program()))
 
     def names(self, path: str) -> set[str]:
         return {each["metadata"]["name"] for each in self.api.get(path)["items"]}

@@ -63,6 +63,10 @@ def test_step_1_nodes_have_their_capacity_and_fit_labels(live: Live) -> None:
         eventually(is_there, what=f"{name} has labels and capacity as planned")
 
 
+def test_the_plan_of_the_recorded_cluster_is_what_the_worker_made(live: Live) -> None:
+    eventually(lambda: not live.differences(), 30, what="nothing differs from the plan")
+
+
 def test_step_2_a_node_out_of_management_empties_its_pool_and_back_fills_it(live: Live) -> None:
     live.mark("false")
     emptied = {
@@ -74,6 +78,7 @@ def test_step_2_a_node_out_of_management_empties_its_pool_and_back_fills_it(live
         lambda: live.types() == emptied, 60, what="the a10g row is empty and the generic row has four cores less"
     )
     assert live.policy(A10G) == "HoldAndDrain"
+    eventually(lambda: not live.differences(), 30, what="it is planned as it stands")
     live.mark("true")
     eventually(lambda: live.types() == AT_REST, 60, what="all rows are as before, with nobody's help")
 

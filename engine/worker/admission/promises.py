@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.cluster.resources import ObjectKey
+from engine.domain.demand import Demand
 from engine.domain.holdings import Holding
 from engine.domain.room import Load
 
@@ -92,9 +93,9 @@ class Promises:
                         left -= self._settle(key, at, node, left)
 
     def outstanding(
-        self, but: ObjectKey, reach: Mapping[str, Collection[str]], ahead: Mapping[str, Mapping[Holding, int]]
+        self, but: ObjectKey, nodes: Mapping[str, Collection[str]], ahead: Mapping[str, Mapping[Holding, int]]
     ) -> list[Load]:
-        """What others were promised on the nodes of these flavors and do not hold, the oldest first.
+        """What others were promised on these nodes, given by flavor, and do not hold, the oldest first.
 
         Shape: `ahead` is what was taken on nodes beyond what `take` was told of.
         """
@@ -108,7 +109,7 @@ class Promises:
                         kept = min(grants, count)
                         beyond[node, holding] = count - kept
                         grants -= kept
-                if grants > 0 and key != but and _is_on(load, reach):
+                if grants > 0 and key != but and _is_on(load, nodes):
                     loads.append(replace(load, grants=grants))
         return loads
 
@@ -142,7 +143,19 @@ def holding_of(load: Load) -> Holding:
     return Holding(load.scope.key, load.family, load.profile)
 
 
-def _is_on(load: Load, reach: Mapping[str, Collection[str]]) -> bool:
+def nodes_of(demands: Iterable[Demand], reach: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+    """The nodes that demands are about, by flavor: all of the flavor's unless Kueue has chosen some."""
+    found: dict[str, Collection[str]] = {}
+    for each in demands:
+        named = {ask.node for ask in each.asks if ask.node is not None}
+        is_anywhere = any(ask.node is None for ask in each.asks)
+        known = found.get(each.flavor, ())
+        if each.flavor in reach:
+            found[each.flavor] = reach[each.flavor] if is_anywhere else {*known, *named}
+    return found
+
+
+def _is_on(load: Load, nodes: Mapping[str, Collection[str]]) -> bool:
     if load.node is None:
-        return load.flavor in reach
-    return any(load.node in nodes for nodes in reach.values())
+        return load.flavor in nodes
+    return any(load.node in each for each in nodes.values())

@@ -71,8 +71,10 @@ def plan(seen: CapacityNeighbourhood, asker: NodeAsker) -> list[Action]:
 def count(seen: CapacityNeighbourhood, asker: NodeAsker) -> Counted:
     """What the cards of a managed Node come to; nothing where they have no label on the Node, or it is not managed."""
     found, quiet = Findings(), Findings()
-    groups = _counted_groups(seen, asker)
-    for group in groups:
+    labels, prefix = seen.node.metadata.labels, asker.keys.acceleratable
+    is_managed = labels.get(asker.keys.managed) == "true"
+    stated = seen.cards.groups if is_managed and seen.cards is not None else ()
+    for group in stated:
         if group.manufacturer not in asker.makers:
             found.add(
                 _SECTION,
@@ -82,18 +84,11 @@ def count(seen: CapacityNeighbourhood, asker: NodeAsker) -> Counted:
             )
     amounts: dict[str, int | None] = {}
     for maker in sorted(asker.makers):
-        of_maker = [group for group in groups if group.manufacturer == maker]
+        of_maker = [each for each in stated if each.manufacturer == maker and labels.get(prefix + each.key) == "true"]
         names = asker.ask.names(maker, found if of_maker else quiet)
         if names is not None:
             amounts |= _of_maker(seen, asker, maker, names, of_maker, found)
     return Counted(amounts, found.listed())
-
-
-def _counted_groups(seen: CapacityNeighbourhood, asker: NodeAsker) -> list[Group]:
-    labels, prefix = seen.node.metadata.labels, asker.keys.acceleratable
-    if seen.cards is None or labels.get(asker.keys.managed) != "true":
-        return []
-    return [group for group in seen.cards.groups if labels.get(prefix + group.key) == "true"]
 
 
 def _of_maker(
@@ -104,10 +99,9 @@ def _of_maker(
     groups: list[Group],
     found: Findings,
 ) -> dict[str, int | None]:
-    now = seen.node.status.capacity
-    gone: dict[str, int | None] = {name: None for name in now if _is_ours(names, name)}
+    wanted: dict[str, int | None] = dict.fromkeys(_ours(names, seen.node.status.capacity))
     if not groups or seen.cards is None:
-        return gone
+        return wanted
     counted = count_maker(groups, _memory_labels(seen.node, asker, groups, found), seen.cards.ledger)
     told = Findings()
     amounts = asker.ask.counted(maker, names, _advertised(counted, names, seen.node), told)
@@ -117,12 +111,15 @@ def _of_maker(
     if told.listed():
         # Could not tell is not none. A sum that is more than rules can hold is such a case too.
         return {}
+    ours = _ours(names, amounts)
     for name, amount in amounts.items():
-        refusal = _refusal(names, name, amount)
+        refusal = _refusal(name, amount, is_ours=name in ours)
         if refusal:
             found.add(_SECTION, "NotWritten", f"{name} of {maker}: {refusal}")
-            gone.pop(name, None)
-    return gone | {name: amount for name, amount in amounts.items() if not _refusal(names, name, amount)}
+            wanted.pop(name, None)
+        else:
+            wanted[name] = amount
+    return wanted
 
 
 def _memory_labels(node: Node, asker: NodeAsker, groups: Iterable[Group], found: Findings) -> dict[str, str]:
@@ -158,21 +155,22 @@ def _tokens(text: str | None) -> int:
     return 0 if number is None else max(0, number)
 
 
-def _is_ours(names: ResourceNames, name: str) -> bool:
+def _ours(names: ResourceNames, candidates: Iterable[str]) -> frozenset[str]:
+    """Those of the candidates that are counted under a maker's names."""
     sliced, partitioned = names.sliced, names.partitioned
-    if name in {sliced.units, sliced.cores, sliced.memory, sliced.mib}:
-        return True
+    whole = {sliced.units, sliced.cores, sliced.memory, sliced.mib}
     if partitioned is None:
-        return False
-    is_profile = name.startswith(partitioned.profile_prefix) and len(name) > len(partitioned.profile_prefix)
-    return name == partitioned.units or is_profile
+        return frozenset(whole.intersection(candidates))
+    whole.add(partitioned.units)
+    prefix = partitioned.profile_prefix
+    return frozenset(each for each in candidates if each in whole or (each.startswith(prefix) and each != prefix))
 
 
-def _refusal(names: ResourceNames, name: str, amount: int) -> str:
+def _refusal(name: str, amount: int, *, is_ours: bool) -> str:
     """Why an amount is not written; empty when it is."""
     if not is_qualified_name(name):
         return "no name of a resource; at most 63 letters, digits, '-', '_', '.' after the slash"
-    if not _is_ours(names, name):
+    if not is_ours:
         return "not one of the counted names that the section resources gives; change the rule that counts it"
     if amount < 0:
         return f"{amount} is no amount; change the rule that counts it"

@@ -22,7 +22,7 @@ from engine.errors import EvaluationError
 from engine.worker.admission.judging import Judging
 from engine.worker.admission.ledger import ledger_of
 from engine.worker.admission.pools import Pools
-from engine.worker.admission.promises import Promises
+from engine.worker.admission.promises import Promises, nodes_of
 from engine.worker.admission.vocabulary import Vocabulary
 from engine.worker.admission.workload import READ_WORKLOADS, READY, Workload, pod_sets
 from engine.worker.cards import NO_CARDS, NodeCards
@@ -131,18 +131,18 @@ class AdmissionPart:
             scopes={flavor: self._pools.scope(flavor) for flavor in flavors},
             reach=reach,
             stocks=stocks,
-            promised=self._promises.outstanding(key, reach, ahead),
+            promised=self._promises.outstanding(key, nodes_of(demands, reach), ahead),
             is_single=is_single,
         )
 
     def _newest(self, read: Mapping[str, Devices | None]) -> dict[str, NodeCards]:
-        """What was read, but for nodes of which the watch has told something newer meanwhile."""
+        """What was read, but for nodes of which the watch has told the same, or something newer meanwhile."""
         found: dict[str, NodeCards] = {}
         for node, devices in read.items():
             known = self._stage.informers.devices.cache.get(node)
             if devices is None or not self._pools.is_there(node):
                 found[node] = NO_CARDS
-            elif known is None or _version(known) <= _version(devices):
+            elif known is None or _version(known) < _version(devices):
                 found[node] = self._pools.read(devices)
         return found
 

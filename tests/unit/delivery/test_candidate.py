@@ -116,7 +116,7 @@ def test_a_source_is_the_config_map_that_the_chart_makes(path: str, source: str)
 
 
 def test_overlays_that_were_named_apply_and_those_among_the_packs_do_not() -> None:
-    overlay = PackFiles("hall.yaml", (Source("hall.yaml", b"kind: Overlay\n"),))
+    overlay = PackFiles("hall.yaml", (Source("hall.yaml", RENAMES),))
     packs = (PackFiles("a.yaml", (Source("a.yaml", b"kind: Derivation\n"),)), overlay)
     assert of_image(packs).overlays == ()
     assert of_image(packs[:1], [overlay]).overlays == (overlay,)

@@ -38,13 +38,16 @@ class LiveStage(Stage):
         self._mount = mount
         self._watches: list[asyncio.Queue[None]] = []
 
-    async def begin(self, name: str = "engine", *, has_mount: bool = True, **options: Any) -> Worker:
-        """A worker begins, with what is published, mounted or in its image."""
+    async def begin(
+        self, name: str = "engine", *, has_mount: bool = True, is_real: bool = False, **options: Any
+    ) -> Worker:
+        """A worker begins, with what is published, mounted or in its image; a real one watches files and has threads."""
         client = Client(FakeTransport(self.server, name), clock=self.clock, chance=half)
         given = Options(identity=name, **{"is_elected": False, **options})
         log = Log(self.lines.append, clock=self.clock)
-        mount = Mount(self._mount, origin=NAMESPACE, clock=self.clock, events=self._events) if has_mount else None
-        book = await open_rules(client, given, Delivery(image(), mount, aside=inline), log)
+        events, aside = (None, asyncio.to_thread) if is_real else (self._events, inline)
+        mount = Mount(self._mount, origin=NAMESPACE, clock=self.clock, events=events) if has_mount else None
+        book = await open_rules(client, given, Delivery(image(), mount, aside=aside), log)
         worker = Worker(client, book.program, given, log, book)
         self.books[name] = book
         self.workers[name] = worker, asyncio.create_task(worker.run())

@@ -217,6 +217,8 @@ def test_devices_that_cannot_be_believed_are_told_and_other_nodes_are_not_affect
         await stage.admin.merge_patch(DEVICES, "node-t4-a", spec, manager="device-manager")
         await stage.wait()
         assert counted(stage, "node-t4-a") == {}
+        (told,) = stage.events("NoPack")
+        assert (told["regarding"]["name"], "no pack of that name is in force" in told["note"]) == ("node-t4-a", True)
         others = [each for each in writes(stage, "", before) if "node-t4-b" in each or "node-cpu" in each]
         assert others == []
         await stage.take(A10G, taken(1_600_000, 0))

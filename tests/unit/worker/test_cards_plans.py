@@ -230,10 +230,10 @@ def test_a_node_that_is_being_deleted_is_left_alone() -> None:
 
 def test_cards_of_a_maker_without_a_pack_count_for_nothing_are_told_and_harm_no_other() -> None:
     other = group(card(7), id="x1", manufacturer="acme")
-    labels = LABELS | {"acceleratable.feature.gpustack.ai/acme-x1": "true"}
     found = cards(group(card(0), card(1)), other)
-    assert capacity_patch(node(labels), found) == COUNTED
-    (told,) = nodecapacity.count(CapacityNeighbourhood(node(labels), found), ASKER).conditions
+    assert capacity_patch(node(), found) == COUNTED
+    assert fit_patch(node(), found) == {UNITS: "1600000", SHARES: "2"}
+    (told,) = nodecapacity.count(CapacityNeighbourhood(node(), found), ASKER).conditions
     assert told.reason == "NoPack"
     assert "1 cards of acme count for nothing: no pack of that name is in force; add the pack" in told.message
 

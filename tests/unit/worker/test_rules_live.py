@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -316,3 +318,39 @@ def test_packs_that_link_but_lack_what_the_workers_code_needs_are_refused(tmp_pa
         assert stage.flavors()
 
     delivered(tmp_path, test)
+
+
+def test_a_real_swap_is_seen_and_judged_in_a_thread_while_the_loop_goes_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        stage = LiveStage(tmp_path)
+        stage.kubelet.swap(contents("base"))
+        await stage.play()
+        await stage.begin(is_real=True)
+        book = stage.book()
+        await until(lambda: book.verdict == "Loaded")
+        gaps: list[float] = []
+        watching = asyncio.create_task(turns(gaps))
+        stage.kubelet.swap(version(base(), "9.9.9"))
+        await until(lambda: book.swaps == 1)
+        watching.cancel()
+        assert stage.published()["program"] == book.digest
+        # Linking and testing packs alone takes longer than this.
+        assert max(gaps) < 1.0
+        await stage.end()
+
+    asyncio.run(main())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110 - a worker has no event for a test
+            await asyncio.sleep(0.05)
+
+
+async def turns(gaps: list[float]) -> None:
+    """How long the loop takes from one turn to the next, over and over."""
+    loop = asyncio.get_running_loop()
+    while True:
+        before = loop.time()
+        await asyncio.sleep(0.01)
+        gaps.append(loop.time() - before)
