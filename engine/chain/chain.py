@@ -136,6 +136,10 @@ class Chain:
         """By namespace and name."""
         return list(self._journal.sorted("LocalQueue"))
 
+    def feeding(self, name: str) -> list[str]:
+        """The flavors that feed a type, by name."""
+        return self._matching.flavors(name)
+
     def objects(self, kind: str) -> Mapping[str, Any]:
         """All fields of one kind of `journal.KINDS`, by name (`namespace/name` for a LocalQueue)."""
         return self._journal.of(kind)

@@ -45,6 +45,7 @@ COMMANDS: Final = (
     Listed("demo", "a recorded four-node cluster, step by step", _CHAIN),
     Listed("rules", "what became of delivered packs, and approval of what is held", _SERVICES),
     Listed("worker", "the control plane's worker, until it is told to stop", _SERVICES),
+    Listed("status", "what is missing in a cluster's chain, and why", _SERVICES),
     Listed("record", "a live cluster as JSON lines, to be planned elsewhere", _SERVICES),
     Listed("completion", "the shell's completion script", _OTHER),
     Listed("version", "the version of Engine", _OTHER),

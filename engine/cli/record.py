@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -55,17 +57,18 @@ def command(kubeconfig: Path | None, context: str | None, namespace: str, rules:
     domains. Names of nodes, namespaces and workloads stay.
     """
     program = shipped_program(rules)
-    try:
-        asyncio.run(_run(kubeconfig, context, namespace, program))
-    except SettingsError as error:
-        raise UsageError(error.what, where=error.where, why=error.why, remedy=error.remedy) from error
-    except ClusterError as error:
-        click.echo(f"engine: error: {error}", err=True)
-        return Exit.FINDINGS
-    return Exit.CLEAN
+    return reported(lambda: asyncio.run(_print(kubeconfig, context, namespace, program)))
 
 
-async def _run(kubeconfig: Path | None, context: str | None, namespace: str, program: Program) -> None:
+async def _print(kubeconfig: Path | None, context: str | None, namespace: str, program: Program) -> None:
+    async for thing in record_cluster(kubeconfig, context, namespace, program):
+        click.echo(json.dumps(thing, ensure_ascii=False, separators=(",", ":")))
+
+
+async def record_cluster(
+    kubeconfig: Path | None, context: str | None, namespace: str, program: Program
+) -> AsyncIterator[dict[str, Any]]:
+    """The lines of a recording, from a cluster. Raises: ClusterError, SettingsError."""
     declared = frozenset(each.name for each in parse_settings(program.block("settings")).declared)
     header = {
         "engine": number(),
@@ -75,4 +78,16 @@ async def _run(kubeconfig: Path | None, context: str | None, namespace: str, pro
     where = await connection(kubeconfig, context)
     async with HttpTransport(where, user_agent="engine-record") as transport:
         async for thing in record(Client(transport), namespace, declared, header):
-            click.echo(json.dumps(thing, ensure_ascii=False, separators=(",", ":")))
+            yield thing
+
+
+def reported(run: Callable[[], None]) -> int:
+    """Runs what asks a cluster; the exit code. Raises: UsageError: a kubeconfig that cannot be used."""
+    try:
+        run()
+    except SettingsError as error:
+        raise UsageError(error.what, where=error.where, why=error.why, remedy=error.remedy) from error
+    except ClusterError as error:
+        click.echo(f"engine: error: {error}", err=True)
+        return Exit.FINDINGS
+    return Exit.CLEAN

@@ -114,7 +114,7 @@ def read_snapshot(paths: Sequence[str]) -> Snapshot:
     for path in (each for each in paths if each.endswith(RECORDING)):
         if made.recording is not None:
             raise UsageError(f"{path} is a second recording", remedy="plan one cluster at a time")
-        made.recording = _recording(Path(path))
+        made.recording = read_recording_file(Path(path))
     for source in _sources([each for each in paths if not each.endswith(RECORDING)]):
         _read(source, made, diagnostics)
     diagnostics.extend(check_names(made.machines))
@@ -126,7 +126,8 @@ def read_snapshot(paths: Sequence[str]) -> Snapshot:
     return made
 
 
-def _recording(path: Path) -> Recorded:
+def read_recording_file(path: Path) -> Recorded:
+    """The recording that a file holds. Raises: InputError."""
     try:
         with path.open(encoding="utf-8") as lines:
             return read_recording(lines, str(path))

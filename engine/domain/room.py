@@ -71,7 +71,7 @@ class Room:
         self._reach = reach
         self._scopes = scopes
         self._spots: dict[tuple[str, Scope], list[Spot]] = {}
-        self._cards: dict[tuple[str, str], Spot] = {}
+        self._cards: dict[str, dict[str, Spot]] = {}
 
     def take(self, load: Load) -> None:
         """What is promised is no room any more; what there is no room for takes what there is."""
@@ -81,7 +81,9 @@ class Room:
         for spots in own or self._bins(load.flavor, load.scope, None, together=False):
             if left <= 0:
                 return
-            left -= _grant(spots, load.family, load.units, load.profile, left)
+            room = sum(_capacity(spot, load.family, load.units, load.profile) for spot in spots)
+            _grant(spots, load.family, load.units, load.profile, min(left, room))
+            left -= room
 
     def place(self, demand: Demand, *, is_last: bool = False) -> tuple[bool, frozenset[str]]:
         """All Pods of a demand find room; and the nodes that were chosen, also when they were not enough.
@@ -89,7 +91,9 @@ class Room:
         Shape: after the last demand nothing is placed, so that it need not leave anything whole.
         """
         chosen: set[str] = set()
-        placed = [self._place(demand, ask, chosen, is_last=is_last) for ask in demand.asks]
+        # Who must be on one node goes before who may go anywhere, and many cards before few.
+        asks = sorted(demand.asks, key=lambda ask: (ask.node is None, -ask.cards))
+        placed = [self._place(demand, ask, chosen, is_last=is_last) for ask in asks]
         return all(placed), frozenset(chosen)
 
     def spots(self, demand: Demand) -> Iterator[Spot]:
@@ -106,15 +110,15 @@ class Room:
         for spots in self._bins(demand.flavor, self._scopes[demand.flavor], ask.node, together=anywhere):
             if not left:
                 break
-            before = [spot.state for spot in spots]
             if demand.family is Family.SHARED:
-                done = _share(spots, ask, left)
+                done, nodes = _share(spots, ask, left), {spot.node for spot in spots}
             else:
                 room = sum(_capacity(spot, demand.family, demand.units, demand.profile) for spot in spots)
                 done = min(left, room // ask.cards)
-                _grant(spots, demand.family, demand.units, demand.profile, done * ask.cards)
-            left -= done
-            chosen |= {spot.node for spot, state in zip(spots, before, strict=True) if spot.state is not state}
+                nodes = _grant(spots, demand.family, demand.units, demand.profile, done * ask.cards)
+            if done:
+                left -= done
+                chosen |= nodes
         return not left
 
     def _bins(self, flavor: str, scope: Scope, node: str | None, *, together: bool) -> Iterator[list[Spot]]:
@@ -129,16 +133,16 @@ class Room:
     def _at(self, node: str, scope: Scope) -> list[Spot]:
         known = self._spots.get((node, scope))
         if known is None:
+            known = self._spots[node, scope] = []
             stock = self._stocks(node)
-            groups = [group for group in stock.groups if scope.covers(group)] if stock else []
-            # Two flavors may be for one card: its state is one.
-            known = [
-                self._cards.setdefault((node, card.uuid), Spot(node, card, stock.ledger.get(card.uuid)))
-                for group in groups
-                for card in group.cards
-                if stock is not None
-            ]
-            self._spots[node, scope] = known
+            if stock is not None:
+                # Two flavors may be for one card: its state is one.
+                spots = self._cards.setdefault(node, {})
+                for card in (card for group in stock.groups if scope.covers(group) for card in group.cards):
+                    spot = spots.get(card.uuid)
+                    if spot is None:
+                        spot = spots[card.uuid] = Spot(node, card, stock.ledger.get(card.uuid))
+                    known.append(spot)
         return known
 
 
@@ -167,10 +171,11 @@ def _capacity(spot: Spot, family: Family, units: Credits, profile: str) -> int:
             return feasibility.free_instances(card, state, profile) if state.has_profile_rows else 0
 
 
-def _grant(spots: list[Spot], family: Family, units: Credits, profile: str, wanted: int) -> int:
-    """Takes what is wanted, or what there is of it, the fullest cards first."""
-    if wanted <= 0:
-        return 0
+def _grant(spots: list[Spot], family: Family, units: Credits, profile: str, wanted: int) -> set[str]:
+    """Takes so much, for which there is room, from the fullest cards first. Gives the nodes it is taken on."""
+    nodes: set[str] = set()
+    if not wanted:
+        return nodes
     fitting = [(spot, count) for spot in spots if (count := _capacity(spot, family, units, profile))]
     fitting.sort(key=_fullness)
     left = wanted
@@ -181,7 +186,8 @@ def _grant(spots: list[Spot], family: Family, units: Credits, profile: str, want
         assert spot.state is not None
         spot.state = _charged(spot.card, spot.state, family, units, profile, taken)
         left -= taken
-    return wanted - left
+        nodes.add(spot.node)
+    return nodes
 
 
 def _fullness(fitting: tuple[Spot, int]) -> tuple[int, int]:

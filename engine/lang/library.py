@@ -130,7 +130,7 @@ def mentioned(lets: Iterable[Entry], nodes: Iterable[Node]) -> tuple[Entry, ...]
     found: set[str] = set()
     queue = list(nodes)
     while queue:
-        for word in _words(queue.pop()):
+        for word in words(queue.pop()):
             if word in by_name and word not in found:
                 found.add(word)
                 queue.append(by_name[word].value)
@@ -256,7 +256,8 @@ def _required(pack: Pack, libraries: Mapping[str, Pack], diagnostics: Diagnostic
             covers(entry.value, library, diagnostics)
 
 
-def _words(node: Node) -> set[str]:
+def words(node: Node) -> set[str]:
+    """Everything in a tree that may be a name."""
     if isinstance(node, Scalar):
         return set(_WORD.findall(node.text))
     parts: Iterable[Node]
@@ -264,4 +265,4 @@ def _words(node: Node) -> set[str]:
         parts = [part for entry in node.entries for part in (entry.key, entry.value)]
     else:
         parts = node.items
-    return set().union(*(_words(part) for part in parts))
+    return set().union(*(words(part) for part in parts))

@@ -14,6 +14,7 @@ from typing import Any, Final
 from engine.lang.diagnostics import Diagnostic, Diagnostics, Related
 from engine.lang.expressions import Expressions
 from engine.lang.identity_clashes import report_clashes
+from engine.lang.kept_sections import KeptSections
 from engine.lang.library import LIBRARY, Used, resolve, warn_of_unused
 from engine.lang.overlay import OVERLAY, Overlay, apply_overlays, with_overlays
 from engine.lang.overrides import apply_overrides
@@ -33,6 +34,7 @@ _LINKED_KINDS: Final = (Owner.MANUFACTURER, Owner.DERIVATION)
 _NO_OVERRIDES: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Key = tuple[str, str]
+_NOTHING_KEPT: Final[Mapping[_Key, KeptSections]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ def link(
     mine |= {_key(pack) for pack in apply_overrides(packs, overrides, diagnostics)}
     linker = _Linker(packs, mine, catalogue, diagnostics, over)
     linked = linker.run()
-    _check_waiting(given, mine, applied, catalogue, diagnostics)
+    _check_waiting(given, mine, applied, linker, diagnostics)
     program = None if diagnostics.has_errors else Program(linked, vocabulary=catalogue.vocabulary)
     return Linked(program, diagnostics, packs, linker.expressions, linker.used)
 
@@ -117,7 +119,7 @@ def _only_overlays(packs: list[Pack], diagnostics: Diagnostics) -> list[Pack]:
 
 
 def _check_waiting(
-    packs: list[Pack], mine: set[_Key], applied: list[Pack], catalogue: Catalogue, diagnostics: Diagnostics
+    packs: list[Pack], mine: set[_Key], applied: list[Pack], linked: _Linker, diagnostics: Diagnostics
 ) -> None:
     """Check each overlay that lies among the packs against its target, as if it were the only one."""
     paths = {path for pack in applied for path in pack.files}
@@ -129,14 +131,17 @@ def _check_waiting(
         found = Diagnostics()
         made = apply_overlays(trial, [overlay], found)
         if not found.has_errors:
-            linker = _Linker(trial, {_key(pack) for pack in trial}, catalogue, found, made)
+            linker = _Linker(trial, {_key(pack) for pack in trial}, linked.catalogue, found, made, linked.kept)
             linker.run(only={_key(one.target) for one in made})
         # What is wrong with the pack without the overlay is reported already.
         diagnostics.extend(one for one in found if (one.code, one.message, one.place) not in known)
 
 
 class _Linker:
-    """Links packs that overlays and overrides are already in. `mine` are those whose findings are reported."""
+    """Links packs that overlays and overrides are already in.
+
+    Shape: `mine` are those whose findings are reported; `before` the sections of packs that some of these were made from.
+    """
 
     def __init__(
         self,
@@ -145,12 +150,15 @@ class _Linker:
         catalogue: Catalogue,
         diagnostics: Diagnostics,
         over: Iterable[Overlay],
+        before: Mapping[_Key, KeptSections] = _NOTHING_KEPT,
     ) -> None:
         self.packs = packs
         self.catalogue = catalogue
         self.diagnostics = diagnostics
         self.expressions: list[Expressions] = []
         self.used: dict[_Key, tuple[Used, ...]] = {}
+        self.kept: dict[_Key, KeptSections] = {}
+        self._before = before
         self._mine = mine
         self._over = list(over)
         self._files = {path for pack in packs if _key(pack) in mine for path in pack.files}
@@ -173,7 +181,9 @@ class _Linker:
     def _link(self, pack: Pack, shared: Mapping[str, Any]) -> LinkedPack:
         found = Diagnostics()
         used = self.used[_key(pack)] = resolve(pack, self._libraries, found)
-        built = PackBuilder(pack, used, self.catalogue, shared, found, self._homes).build()
+        before = self._before.get(_key(pack))
+        built = PackBuilder(pack, used, self.catalogue, shared, found, self._homes, before=before).build()
+        self.kept[_key(pack)] = built.kept
         found = with_overlays(found, [one for one in self._over if _key(one.target) == _key(pack)])
         if _key(pack) in self._mine:
             self.expressions.extend(built.expressions)

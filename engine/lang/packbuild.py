@@ -17,6 +17,7 @@ from engine.lang import ir
 from engine.lang.check import Scope
 from engine.lang.diagnostics import Diagnostics, Related, nearest
 from engine.lang.expressions import Expressions
+from engine.lang.kept_sections import KeptSection, KeptSections
 from engine.lang.library import Used, mentioned, merged_tables
 from engine.lang.notation import parse_type
 from engine.lang.packs import Pack
@@ -36,17 +37,19 @@ _NO_PARAMS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class BuiltPack(Struct, frozen=True):
-    """A compiled pack, and its expressions for the oracle."""
+    """A compiled pack, its expressions for the oracle, and its sections for packs that differ little from it."""
 
     pack: LinkedPack
     expressions: list[Expressions]
+    kept: KeptSections
 
 
 class PackBuilder:
     """Builds one pack.
 
     Shape: `homes` says who defined which derivation section; `shared` are the blocks every pack sees; `params` are values
-    that some of its parameters have instead of their defaults.
+    that some of its parameters have instead of their defaults; `before` are the sections of a pack that this one was
+    made from: where nothing they see has changed they are taken over.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class PackBuilder:
         diagnostics: Diagnostics,
         homes: dict[str, tuple[Pack, Entry]],
         params: Mapping[str, Any] = _NO_PARAMS,
+        before: KeptSections | None = None,
     ) -> None:
         self.pack = pack
         self.used = used
@@ -74,6 +78,8 @@ class PackBuilder:
         self.settings = _settings_type(shared.get("settings"))
         self.expressions: list[Expressions] = []
         self.ids: dict[str, Place] = {}
+        self.before = before
+        self.kept = KeptSections(self.constants, self.named, self.settings)
 
     def build(self) -> BuiltPack:
         """The compiled pack; sections with errors are left out of it."""
@@ -81,7 +87,7 @@ class PackBuilder:
         derived = self._derived(roots)
         sections: dict[str, ir.CompiledSection] = {}
         for entry in self._sections():
-            made = self._section(entry, roots)
+            made = self._known(entry) or self._section(entry, roots)
             if made is not None:
                 sections[made.name] = made
         return BuiltPack(
@@ -97,6 +103,7 @@ class PackBuilder:
                 variant=self._variant,
             ),
             self.expressions,
+            self.kept,
         )
 
     def _variant(self, params: Mapping[str, Any]) -> LinkedPack:
@@ -105,7 +112,7 @@ class PackBuilder:
         faults = [fault for name, value in params.items() if (fault := unfit(declared, name, value))]
         found = Diagnostics()
         if not faults:
-            builder = PackBuilder(self.pack, self.used, self.catalogue, self.shared, found, {}, params=params)
+            builder = PackBuilder(self.pack, self.used, self.catalogue, self.shared, found, {}, params, self.kept)
             made = builder.build().pack
             if not found.has_errors:
                 return made
@@ -167,10 +174,28 @@ class PackBuilder:
 
     # sections
 
+    def _known(self, entry: Entry) -> ir.CompiledSection | None:
+        """A section of the pack that this one was made from, if it is the same here."""
+        kept = None if self.before is None or self.used else self.before.find(entry, self.kept, self.ids)
+        if kept is None:
+            return None
+        self.expressions.extend(kept.expressions)
+        self.ids.update(kept.ids)
+        self.kept.sections[entry.key.text] = kept
+        return kept.compiled
+
     def _section(self, entry: Entry, roots: Scope) -> ir.CompiledSection | None:
         declared = self._declared(entry)
         if declared is None:
             return None
+        found, seen, ids = len(self.diagnostics), len(self.expressions), set(self.ids)
+        made = self._joined(entry, declared, roots)
+        if made is not None and not self.used and len(self.diagnostics) == found:
+            mine = {name: place for name, place in self.ids.items() if name not in ids}
+            self.kept.sections[declared.name] = KeptSection(entry, made, tuple(self.expressions[seen:]), mine)
+        return made
+
+    def _joined(self, entry: Entry, declared: Section, roots: Scope) -> ir.CompiledSection | None:
         imported, roots, reads = self._imported(entry, declared, roots)
         is_own = entry in _sections_of(self.pack)
         made = self._own(entry, declared, roots) if is_own else None

@@ -19,6 +19,7 @@ from engine.cluster.resources import (
     DEVICES,
     INSTANCE_TYPE_FLAVORS,
     INSTANCE_TYPES,
+    LEASES,
     LOCAL_QUEUES,
     NAMESPACES,
     NODE_FEATURES,
@@ -32,6 +33,7 @@ from engine.cluster.resources import (
 )
 from engine.errors import InputError
 from engine.worker.controllers.settings import NAME as SETTINGS
+from engine.worker.options import LEASE
 from engine.worker.recorded import Recorded
 
 KIND: Final = "Recording"
@@ -129,6 +131,7 @@ def _namespace(thing: Object) -> Object:
 _KINDS: Final = (
     _Recorded(NAMESPACES, _namespace),
     _Recorded(SECRETS, _whole),
+    _Recorded(LEASES, _whole),
     _Recorded(RULE_PACKS, _whole),
     _Recorded(NODES, _node),
     _Recorded(NODE_FEATURES, _feature),
@@ -157,6 +160,8 @@ async def record(
         selection = EVERYTHING
         if resource is SECRETS:
             selection = Selection(namespace, fields=f"metadata.name={SETTINGS}")
+        elif resource is LEASES:
+            selection = Selection(namespace, fields=f"metadata.name={LEASE}")
         elif resource is NODE_FEATURES:
             selection = Selection(namespace)
         try:

@@ -71,12 +71,11 @@ class FakeKueue:
             self._one_pass()
 
     def _next_seconds(self) -> float | None:
-        """How long the first Workload that was sent back is still held back."""
+        """How long the first Workload that was sent back is still held back; None when none is."""
         times = [at for each in self.server.store.all(WORKLOADS) if (at := requeue_at(each))]
-        if not times:
-            return None
         now = self.server.clock.wall().replace(tzinfo=None)
-        return max(0.1, (datetime.fromisoformat(min(times).rstrip("Z")) - now).total_seconds())
+        left = [(datetime.fromisoformat(at.rstrip("Z")) - now).total_seconds() for at in times]
+        return max(0.1, min(ahead)) if (ahead := [each for each in left if each > 0]) else None
 
     def _one_pass(self) -> None:
         store = self.server.store

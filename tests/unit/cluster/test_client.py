@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.cluster.client import EVERYTHING, guarded
+from engine.cluster.client import EVERYTHING, IN_FLIGHT, guarded
 from engine.cluster.errors import (
     AlreadyExists,
     ApiError,
@@ -14,6 +14,7 @@ from engine.cluster.errors import (
     BadRequest,
     ClusterError,
     Gone,
+    NotFound,
     ServerFault,
     TooManyRequests,
     Unreachable,
@@ -121,6 +122,26 @@ def test_a_request_that_gets_no_answer_ends_in_time() -> None:
         stream = world.client.limited(3, ONCE).watch(NODES, resource_version="1", timeout_seconds=9)
         with pytest.raises(Unreachable):
             await anext(stream)
+
+    run(main())
+
+
+def test_so_many_calls_are_under_way_at_once_and_a_limited_one_waits_for_none_of_them() -> None:
+    async def main() -> None:
+        world = World()
+        sent: list[Request] = []
+        world.server.faults.before = sent.append
+        world.server.faults.pause()
+        asked = [asyncio.ensure_future(world.client.get(NODES, "a")) for _ in range(IN_FLIGHT + 9)]
+        watching = asyncio.ensure_future(anext(world.client.watch(NODES, resource_version="1", timeout_seconds=9)))
+        renewing = asyncio.ensure_future(world.client.limited(4, ONCE).get(NODES, "a"))
+        await world.clock.sleep(1)
+        # Those that wait have sent nothing; a watch and a lease's renewal have.
+        assert len(sent) == IN_FLIGHT + 2
+        world.server.faults.resume()
+        told = await asyncio.gather(*asked, renewing, return_exceptions=True)
+        assert {type(each) for each in told} == {NotFound}
+        watching.cancel()
 
     run(main())
 

@@ -7,8 +7,8 @@ import itertools
 
 import pytest
 
-from engine.cluster.errors import TooManyRequests
-from engine.cluster.queue import QueueClosed, QueueSettings, WorkQueue, run_workers
+from engine.cluster.errors import NotLeader, TooManyRequests
+from engine.cluster.queue import NOT_LEADING_SECONDS, QueueClosed, QueueSettings, WorkQueue, run_workers
 from tests.fakes.virtual import VirtualClock, run
 from tests.unit.cluster.worlds import running
 
@@ -94,6 +94,25 @@ def test_a_retry_waits_as_long_as_the_server_asked() -> None:
         async with running(run_workers(queue, work)):
             await asyncio.sleep(60)
         assert at[1] - at[0] == pytest.approx(30)
+
+    run(main())
+
+
+def test_a_key_that_was_held_back_for_want_of_the_lease_is_not_tried_all_the_time() -> None:
+    async def main() -> None:
+        clock = VirtualClock()
+        queue: WorkQueue[str] = WorkQueue(clock)
+        at: list[float] = []
+
+        async def work(_key: str) -> None:
+            at.append(clock.monotonic())
+            if len(at) == 1:
+                raise NotLeader("this process does not lead")
+
+        queue.add("a")
+        async with running(run_workers(queue, work)):
+            await asyncio.sleep(60)
+        assert at[1] - at[0] == pytest.approx(NOT_LEADING_SECONDS)
 
     run(main())
 

@@ -138,6 +138,12 @@ def test_pods_that_are_placed_by_topology_are_judged_by_their_own_node() -> None
     assert not ask(nodes, demand(Family.EXCLUSIVE, Ask("gone", 1, (1,)))).is_ready
 
 
+def test_pods_that_may_go_anywhere_leave_room_for_those_that_may_not() -> None:
+    nodes = {"a": shelf(card(), card(1)), "b": shelf(card())}
+    assert ask(nodes, demand(Family.EXCLUSIVE, Ask(None, 1, (1,)), Ask("a", 2, (1,)))).is_ready
+    assert ask(nodes, demand(Family.EXCLUSIVE, Ask(None, 1, (1,)), Ask(None, 1, (2,)))).is_ready
+
+
 def test_a_flavor_is_for_its_own_key_and_number_of_cards() -> None:
     nodes = {"a": shelf(card(), card(1))}
     for scope, fits in (

@@ -15,9 +15,9 @@ from engine.cluster.resources import INSTANCE_TYPES, RESOURCE_FLAVORS
 from tests.fakes.apiserver import Seen
 from tests.unit.worker.faults_stage import GPU, FaultStage, bare, on, settled
 from tests.unit.worker.photos import Photo, after_each_write, differences
-from tests.unit.worker.queues_stage import A10G, T4
+from tests.unit.worker.queues_stage import T4
 
-CUSTOM = "a10g-12c128g"
+CUSTOM = "t4-12c128g"
 REST_SECONDS = 60.0
 """Longer than anything waits: a queue that is being deleted is looked at every 15 s, a refused plan every 30 s."""
 
@@ -54,7 +54,7 @@ def with_custom_type() -> Photo:
         stage.start()
         spec = {
             "acceleratable": True,
-            "acceleratorGroup": "nvidia-a10g",
+            "acceleratorGroup": "nvidia-tesla-t4",
             "os": "linux",
             "arch": "amd64",
             "unitResources": {"cpu": "12", "ram": "128Gi"},
@@ -62,8 +62,9 @@ def with_custom_type() -> Photo:
         }
         await stage.admin.create(INSTANCE_TYPES, INSTANCE_TYPES.body(CUSTOM, spec=spec), manager="kubectl")
         await stage.wait(20)
-        await stage.workload("on-custom", stage.door(CUSTOM), GPU, "1")
+        await stage.workload("on-custom", stage.door(CUSTOM), GPU, "2")
         await stage.wait(20)
+        assert stage.says("on-custom", "Admitted")
         return Photo.of(stage.server)
 
     found: Photo = on(settled(), main)
@@ -90,7 +91,7 @@ STORIES = {
     "type-deleted": Story(with_custom_type, type_deleted, 4),
     "derived-type-deleted": Story(settled, derived_type_deleted, 10),
     "node-leaves": LEAVING,
-    "node-returns": Story(drained, node_returns, 20),
+    "node-returns": Story(drained, node_returns, 15),
 }
 PARTS = {"full-sync": 6, "node-leaves": 2, "node-returns": 2}
 """How many tests share the writes of a story, so that they run beside each other."""

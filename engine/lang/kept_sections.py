@@ -1,0 +1,46 @@
+"""Sections that need not be built again: what a pack's sections came to, and when that still holds for a changed pack.
+
+Overlays are checked, and tests run, against packs that differ from one already built by a value or a rule. Builds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from engine.lang import ir
+from engine.lang.expressions import Expressions
+from engine.lang.library import words
+from engine.lang.source import Place
+from engine.lang.tree import Entry
+from engine.lang.types import Type
+
+
+class KeptSection(Struct, frozen=True):
+    """A section that was built without a finding. Shape: `ids` are those of its rules."""
+
+    entry: Entry
+    compiled: ir.CompiledSection
+    expressions: tuple[Expressions, ...]
+    ids: Mapping[str, Place]
+
+
+class KeptSections(Struct):
+    """The sections of one pack, by name, and what all of them could see. Packs that use libraries keep none."""
+
+    constants: Mapping[str, Any]
+    named: Mapping[str, Type]
+    settings: Type | None
+    sections: dict[str, KeptSection] = {}
+
+    def find(self, entry: Entry, now: KeptSections, ids: Mapping[str, Place]) -> KeptSection | None:
+        """The section as it was, if building it in the pack of `now` would come to the same; `ids` are taken there."""
+        kept = self.sections.get(entry.key.text)
+        if kept is None or kept.entry.value is not entry.value or not kept.ids.keys().isdisjoint(ids):
+            return None
+        if self.named != now.named or self.settings != now.settings or self.constants.keys() != now.constants.keys():
+            return None
+        differing = {name for name, value in self.constants.items() if value != now.constants[name]}
+        return None if differing and differing & words(entry.value) else kept
