@@ -5,13 +5,17 @@ What a test means is `engine.lang.packtest`'s; packs that do not link are not ru
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 import click
 
 from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted, print_findings, wants_colour
+from engine.cli.forked import cores, shared_out
 from engine.cli.packs import Chosen, Rules, choose, rules_options
 from engine.lang.packtest import TestReport, run_pack_tests
 from engine.lang.program import LinkedPack, Program
@@ -61,9 +65,9 @@ def command(paths: tuple[str, ...], coverage: bool, mutated: bool, rules: Rules)
     if program is None or found.has_errors:
         print_findings(found.sorted(), "text", [counted(len(chosen.packs), "pack") + " not tested"])
         return Exit.FINDINGS
-    tested = [
-        _run(program, pack, coverage=coverage) for pack in program.packs if (pack.kind, pack.name) in chosen.names
-    ]
+    tested = _run(
+        program, [pack for pack in program.packs if (pack.kind, pack.name) in chosen.names], coverage=coverage
+    )
     if not any(one.report.passed or one.report.failures for one in tested):
         click.echo("engine: nothing to test: no pack there has tests", err=True)
         return Exit.NOTHING
@@ -82,8 +86,32 @@ def command(paths: tuple[str, ...], coverage: bool, mutated: bool, rules: Rules)
     return Exit.CLEAN if green else Exit.TESTS_FAILED
 
 
-def _run(program: Program, pack: LinkedPack, *, coverage: bool) -> _Tested:
-    return _Tested(pack, run_pack_tests(program, pack, CATALOGUE, JOINT, coverage=coverage))
+def _run(program: Program, packs: Sequence[LinkedPack], *, coverage: bool) -> list[_Tested]:
+    """The tests of some packs, shared out over the cores."""
+
+    def reports(part: Sequence[LinkedPack]) -> list[TestReport]:
+        return [run_pack_tests(program, pack, CATALOGUE, JOINT, coverage=coverage) for pack in part]
+
+    parts = _parts(packs, cores())
+    made = dict(
+        zip(
+            map(id, (pack for part in parts for pack in part)),
+            chain.from_iterable(shared_out([partial(reports, part) for part in parts])),
+            strict=True,
+        )
+    )
+    return [_Tested(pack, made[id(pack)]) for pack in packs]
+
+
+def _parts(packs: Sequence[LinkedPack], count: int) -> list[list[LinkedPack]]:
+    """Packs in so many parts with about as many tests in each: the largest first, always to the smallest part."""
+    parts: list[list[LinkedPack]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for pack in sorted(packs, key=lambda one: -len(one.tests)):
+        at = sizes.index(min(sizes))
+        parts[at].append(pack)
+        sizes[at] += len(pack.tests)
+    return [part for part in parts if part]
 
 
 def _mutate(chosen: Chosen) -> bool:

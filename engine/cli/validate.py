@@ -11,7 +11,6 @@ import click
 from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import FORMS, counted, fails, print_findings
-from engine.cli.fixing import fix_files, print_mended
 from engine.cli.packs import Chosen, Rules, link_files, read_files, rules_options
 from engine.lang.diagnostics import Diagnostic, Diagnostics
 from engine.lang.library import LIBRARY
@@ -53,10 +52,14 @@ def command(paths: tuple[str, ...], form: str, fixed: bool, fail_on: str, rules:
     """
     files = read_files(paths, rules)
     if fixed:
+        from engine.cli.fixing import fix_files
+
         files = fix_files(files, findings)
     chosen = link_files(files)
     found = findings(chosen)
     if fixed and files.is_standard_input:
+        from engine.cli.fixing import print_mended
+
         print_mended(files, found)
         return Exit.FINDINGS if fails(found, fail_on) else Exit.CLEAN
     if not chosen.packs and not found:

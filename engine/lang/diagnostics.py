@@ -5,7 +5,6 @@ Collects and orders findings. How they are printed is `render.py`'s business; wh
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -169,6 +168,8 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     for candidate in known:
         if _bare(candidate) == plain:
             return candidate
+    import difflib  # rarely needed, and half of what this module's users would wait for
+
     found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return found[0] if found else None
 
