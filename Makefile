@@ -22,7 +22,7 @@ test-fast: $(VENV)/.dev compliance ## no network, no root
 	$(BIN)/python -m pytest -n 2 -m "not e2e and not faults"
 
 coverage: $(VENV)/.dev compliance ## the tests of the pure core again, with branch coverage (slower)
-	$(BIN)/python -m pytest -q -n 2 tests/unit tests/property tests/golden --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -q -n 2 $(addprefix tests/unit/,values lang domain sections chain machines) tests/property tests/golden --cov --cov-report=term:skip-covered
 
 test-e2e: $(VENV)/.dev testbed ## a real API server and Kueue (root and Go; skipped with a line without)
 	$(BIN)/python -m pytest -m "e2e and not faults"

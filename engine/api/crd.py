@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from engine.api.devices import DEVICES
@@ -36,8 +37,12 @@ def crd_files() -> dict[str, Document]:
     return {f"{kind.group}_{kind.plural}.yaml": crd(kind) for kind in KINDS}
 
 
+@cache
 def crd(kind: Kind) -> Document:
-    """The CustomResourceDefinition of a kind. Shape: every version has the same schema, so nothing is ever converted."""
+    """The CustomResourceDefinition of a kind.
+
+    Shape: every version has the same schema, so nothing is ever converted. One document for all who ask: it is not changed.
+    """
     names = {
         "categories": list(kind.categories),
         "kind": kind.kind,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 import click
 
@@ -93,14 +92,13 @@ def _run(program: Program, packs: Sequence[LinkedPack], *, coverage: bool) -> li
         return [run_pack_tests(program, pack, CATALOGUE, JOINT, coverage=coverage) for pack in part]
 
     parts = _parts(packs, cores())
-    made = dict(
-        zip(
-            map(id, (pack for part in parts for pack in part)),
-            chain.from_iterable(shared_out([partial(reports, part) for part in parts])),
-            strict=True,
-        )
-    )
-    return [_Tested(pack, made[id(pack)]) for pack in packs]
+    made = shared_out([partial(reports, part) for part in parts])
+    by_name = {
+        (one.kind, one.name): report
+        for part, told in zip(parts, made, strict=True)
+        for one, report in zip(part, told, strict=True)
+    }
+    return [_Tested(pack, by_name[pack.kind, pack.name]) for pack in packs]
 
 
 def _parts(packs: Sequence[LinkedPack], count: int) -> list[list[LinkedPack]]:

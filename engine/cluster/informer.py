@@ -18,7 +18,7 @@ from engine.cluster.client import EVERYTHING, PAGE, Client, Selection
 from engine.cluster.decode import WatchEvent
 from engine.cluster.errors import ClusterError, Gone, NotFound, ServerFault
 from engine.cluster.objects import Broken
-from engine.cluster.resources import ObjectKey, Resource, T, key_of
+from engine.cluster.resources import HasMeta, ObjectKey, Resource, T, key_of
 from engine.cluster.retry import Backoff
 
 STARTING_SECONDS: Final = 2.0
@@ -104,6 +104,15 @@ class Informer(Generic[T]):
         """Told of every object that cannot be read, each time it comes; `cache.broken` says why."""
         self._broken_handlers.append(handler)
 
+    def learn(self, thing: T) -> None:
+        """An object as the answer to a write has it, so that it is known before the watch tells.
+
+        What is not in the cache stays out: it may have gone since. Handlers are told as of any change.
+        """
+        known = self.cache.get(thing.metadata.name, thing.metadata.namespace)
+        if known is not None and known.metadata.uid == thing.metadata.uid and _is_older(known, thing):
+            self._put(thing)
+
     async def run(self) -> None:
         """Never returns; cancel it."""
         while True:
@@ -186,11 +195,17 @@ class Informer(Generic[T]):
         elif event.thing is not None and event.kind == "DELETED":
             self._remove(key_of(event.thing))
         elif event.thing is not None:
-            self._put(event.thing)
+            self._put_told(event.thing)
         if event.resource_version and event.resource_version != self._version:
             self._version = event.resource_version
             self._was_gone = False
             self._backoff.reset()
+
+    def _put_told(self, thing: T) -> None:
+        """What a watch tells may have been learned already. A list is never too old: a store may have been set back."""
+        known = self.cache.get(thing.metadata.name, thing.metadata.namespace)
+        if known is None or known.metadata.uid != thing.metadata.uid or not _is_older(thing, known):
+            self._put(thing)
 
     def _put(self, thing: T) -> None:
         before = self.cache.put(thing)
@@ -222,3 +237,9 @@ class Informer(Generic[T]):
     def _tell_trouble(self, what: str, error: Exception | None = None, broken: Broken | None = None) -> None:
         self.troubles += 1
         self._report(Trouble(str(self.resource), what, error, broken))
+
+
+def _is_older(one: HasMeta, other: HasMeta) -> bool:
+    """Of two states of one object."""
+    seen, known = one.metadata.resource_version, other.metadata.resource_version
+    return seen.isdecimal() and known.isdecimal() and int(seen) < int(known)

@@ -21,6 +21,9 @@ from engine.cluster.resources import HasMeta, ObjectKey, Resource
 Lookup = Callable[[Resource[Any], ObjectKey], HasMeta | None]
 """What is known of an object, from an informer's cache; None when it is not known."""
 
+Learn = Callable[[Resource[Any], HasMeta], None]
+"""Told of an object as the answer to a write has it."""
+
 
 class Result(StrEnum):
     """What became of an action."""
@@ -43,6 +46,10 @@ def nothing_known(_resource: Resource[Any], _key: ObjectKey) -> HasMeta | None:
     return None
 
 
+def unheard(_resource: Resource[Any], _written: HasMeta) -> None:
+    """Nobody learns: the watch tells."""
+
+
 class Writer:
     """Writes for one process. Counter: `writes` sent."""
 
@@ -51,12 +58,14 @@ class Writer:
         client: Client,
         *,
         lookup: Lookup = nothing_known,
+        learn: Learn = unheard,
         events: EventRecorder | None = None,
         quiet_annotations: frozenset[str] = frozenset(),
     ) -> None:
         self.writes = 0
         self._client = client
         self._lookup = lookup
+        self._learn = learn
         self._events = events
         self._quiet = quiet_annotations
 
@@ -88,13 +97,14 @@ class Writer:
         if live is not None and not needs_apply(live, action.body, action.manager, self._quiet):
             return Result.UNCHANGED
         self.writes += 1
-        await self._client.apply(
+        written = await self._client.apply(
             action.resource,
             action.body,
             manager=action.manager,
             force=action.is_forced,
             subresource=action.subresource,
         )
+        self._learn(action.resource, written)
         return Result.WRITTEN
 
     async def _create(self, action: Create) -> Result:
@@ -112,7 +122,7 @@ class Writer:
         if live is not None and not needs_patch(live, action.patch, self._quiet):
             return Result.UNCHANGED
         self.writes += 1
-        await self._client.merge_patch(
+        written = await self._client.merge_patch(
             action.resource,
             action.key.name,
             action.patch,
@@ -121,6 +131,7 @@ class Writer:
             resource_version=action.resource_version,
             subresource=action.subresource,
         )
+        self._learn(action.resource, written)
         return Result.WRITTEN
 
     async def _update(self, action: Update) -> Result:

@@ -18,6 +18,7 @@ from engine.cluster.objects import Node, OwnedMeta, Part
 from engine.cluster.queue import QueueSettings, WorkQueue, run_workers
 from engine.cluster.resources import NODES, ObjectKey, Resource
 from engine.cluster.tally import Done, Tally, tallied
+from engine.cluster.turns import Turns
 from engine.cluster.writers import Writer
 from engine.features.book import FeatureBook, nfd_has_written
 from engine.features.foreign import Provider, Standing, judge, manager_of
@@ -67,6 +68,7 @@ class FeatureController:
         nodes: Informer[Node],
         features: Informer[NodeFeature],
         settings: Settings = Settings(),
+        turns: Turns | None = None,
         is_awaited: Callable[[str], bool] = lambda _node: False,
         told: Callable[[Standing], None] = lambda _standing: None,
         failed: Callable[[str, Exception], None] = lambda _node, _error: None,
@@ -84,7 +86,8 @@ class FeatureController:
         self._is_awaited = is_awaited
         self._told = told
         self._failed = failed
-        self._informers = (nodes, features)
+        self._nodes, self._features = nodes, features
+        self._turns = turns or Turns()
         self._first_seen: dict[str, float] = {}
         self._judging = asyncio.Event()
         self._book = FeatureBook(policy.absence_grace_seconds)
@@ -117,7 +120,7 @@ class FeatureController:
 
     async def lead(self) -> None:
         """Works while this process leads; the informers of `foreign` and those handed in run beside it."""
-        for informer in (*self._informers, *self.foreign.informers):
+        for informer in (self._nodes, self._features, *self.foreign.informers):
             await informer.wait_synced()
         if self._book.listed_seconds is None:
             self._book.listed_seconds = self._clock.monotonic()
@@ -135,6 +138,10 @@ class FeatureController:
     async def _work(self, name: str) -> Done:
         if self._waits(name):
             return Done.UNCHANGED
+        async with self._turns.of(name):
+            return await self._pass_over(name)
+
+    async def _pass_over(self, name: str) -> Done:
         for _ in range(CONFLICTS):
             neighbourhood = self._book.neighbourhood(name, self._clock.monotonic())
             if neighbourhood is None:
@@ -175,6 +182,7 @@ class FeatureController:
                 NODES, key.name, action.patch, manager=action.manager, resource_version=version
             )
             self._book.put_node(node_view(node.metadata))
+            self._nodes.learn(node)
         else:
             feature = await self._client.merge_patch(
                 READ_NODE_FEATURES,
@@ -185,6 +193,7 @@ class FeatureController:
                 resource_version=version,
             )
             self._book.put_object(feature_object(feature))
+            self._features.learn(feature)
 
     async def _read_again(self, actions: tuple[Action, ...]) -> None:
         """What the pass wanted to write, as it is now, past the caches."""

@@ -43,6 +43,11 @@ _CPU_ATTRIBUTES: Final = {
 """Attributes of `cpu.model` to fields of `CpuFacts`. Source: specification 50 §3.3."""
 _CPU_LABELS: Final = ("vendor_id", "family", "id")
 _CPU_LABEL: Final = f"{DEFAULT_PREFIX}cpu-model."
+_CPU_FACTS: Final = tuple(
+    (name, attribute.replace("_", "-"), _CPU_LABEL + attribute if attribute in _CPU_LABELS else "")
+    for attribute, name in _CPU_ATTRIBUTES.items()
+)
+"""Fields of `CpuFacts`, each with the end of its annotation and its label, empty where there is none. Every pass asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +92,15 @@ def general_key_cpu(
 
     The order keeps names as they are when the provider changes. Shape: `cpu_fact` is the prefix of the annotations.
     """
-    known = host or CpuFacts()
     texts: dict[str, str | None] = {}
-    for attribute, name in _CPU_ATTRIBUTES.items():
-        told = fact_text(annotations.get(cpu_fact + attribute.replace("_", "-")))
-        texts[name] = told if told is not None else fact_text(getattr(known, name))
-        if texts[name] is None and attribute in _CPU_LABELS:
-            texts[name] = labels.get(_CPU_LABEL + attribute) or None
+    for name, annotation, label in _CPU_FACTS:
+        told = annotations.get(cpu_fact + annotation)
+        text = None if told is None else fact_text(told)
+        if text is None and host is not None:
+            text = fact_text(getattr(host, name))
+        if text is None and label:
+            text = labels.get(label) or None
+        texts[name] = text
     return CpuFacts(**texts)
 
 

@@ -119,6 +119,12 @@ _ROWS = (
         _ERROR,
         "What a slice holds and when the pack says it is released do not agree.",
     ),
+    Code(
+        "RP543",
+        "recovery does not fit",
+        _ERROR,
+        "A recover block names a card, claim or call that the pack does not have, or could never be used.",
+    ),
     Code("RP601", "defined twice", _ERROR, "Two packs define one thing."),
     Code(
         "RP610",
@@ -129,6 +135,7 @@ _ROWS = (
     Code("RP611", "version mismatch", _ERROR, "A pack's version is outside the range asked for."),
     Code("RP612", "conflict", _ERROR, "Two overlays change one thing."),
     Code("RP613", "sealed", _ERROR, "An overlay changes what may not be changed."),
+    Code("RP614", "another Engine wanted", _ERROR, "A pack needs a version of Engine that this one is not."),
     Code("RP701", "unknown rule in a test", _ERROR, "A test names a rule or section that is not there."),
     Code("RP702", "untested section", _ERROR, "A section with rules has no test."),
     Code("RP703", "rule never fired", _ERROR, "No test makes the rule fire."),

@@ -33,6 +33,7 @@ class Faults:
         self._diagnostics = diagnostics
         # Where a value starts and was meant to end that is reported as cut by YAML: what lies between are fragments.
         self._cut = Span(-1, -1)
+        self.has_cut = False
         # Kept back by position: a failure of the parser at the same place explains them.
         self._empties: list[tuple[int, Diagnostic]] = []
         self._last_reference = -1
@@ -113,6 +114,7 @@ class Faults:
         characters = self._text.characters
         meant = intended_end(characters, start, in_flow=in_flow, is_key=is_key)
         self._cut = self._text.span(start, meant if meant is not None and meant > end else end)
+        self.has_cut = True
         after = characters[end : end + 1]
         culprit = "at `,`" if after == "," else "at ` #`" if characters[end:].lstrip(" \t")[:1] == "#" else "here"
         self.error(
@@ -178,6 +180,7 @@ class Faults:
         start = self._text.character(before.span.start)
         fix = quote_value(self._text, start, in_flow=True)
         self._cut = Span(before.span.start, fix.edits[0].span.end if fix else key.span.end)
+        self.has_cut = True
         self.error(
             "RP112",
             f"`{key.text}` has an empty value: YAML cut the text before it at the comma",

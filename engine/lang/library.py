@@ -84,14 +84,10 @@ def resolve(pack: Pack, libraries: Mapping[str, Pack], diagnostics: Diagnostics)
 
 def covers(written: Node | None, pack: Pack, diagnostics: Diagnostics) -> bool:
     """Whether a pack's version is in the range somebody wrote; a mismatch names both places."""
-    if not isinstance(written, Scalar):
+    if not isinstance(written, Scalar) or not pack.version:
         return True
-    try:
-        fits = not pack.version or parse_range(written.text).covers(pack.version)
-    except InputError as error:
-        diagnostics.error("RP204", error.what, written.place, help=error.remedy)
-        return False
-    if not fits:
+    fits = is_within(written, pack.version, diagnostics)
+    if fits is False:
         diagnostics.error(
             "RP611",
             f"{pack.kind} {pack.name} is version {pack.version}, outside `{written.text}`",
@@ -99,7 +95,16 @@ def covers(written: Node | None, pack: Pack, diagnostics: Diagnostics) -> bool:
             help="check against that version what is asked of it, and widen the range",
             related=(Related(f"{pack.name} {pack.version}", pack.place),),
         )
-    return fits
+    return bool(fits)
+
+
+def is_within(written: Scalar, version: str, diagnostics: Diagnostics) -> bool | None:
+    """Whether a version is in the range somebody wrote; None, and an error, when that is no range."""
+    try:
+        return parse_range(written.text).covers(version)
+    except InputError as error:
+        diagnostics.error("RP204", error.what, written.place, help=error.remedy)
+        return None
 
 
 def merged_tables(pack: Pack, used: Iterable[Used], diagnostics: Diagnostics) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from engine import VERSION
 from engine.lang.diagnostics import Diagnostic, Diagnostics, Related
 from engine.lang.expressions import Expressions
 from engine.lang.identity_clashes import report_clashes
 from engine.lang.kept_sections import KeptSections
-from engine.lang.library import LIBRARY, Used, resolve, warn_of_unused
+from engine.lang.library import LIBRARY, Used, is_within, resolve, warn_of_unused
 from engine.lang.overlay import OVERLAY, Overlay, apply_overlays, with_overlays
 from engine.lang.overrides import apply_overrides
 from engine.lang.packbuild import PackBuilder, node_place, setting_name
@@ -23,7 +24,7 @@ from engine.lang.packs import Pack, PackFiles, gather
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner
 from engine.lang.source import Place
-from engine.lang.tree import Entry, Map, plain
+from engine.lang.tree import Entry, Map, Scalar, plain
 
 __all__ = ["SHARED_BLOCKS", "Linked", "link", "node_place", "setting_name"]
 
@@ -59,12 +60,14 @@ def link(
     context: Iterable[PackFiles] = (),
     overlays: Sequence[PackFiles] = (),
     overrides: Mapping[str, str] = _NO_OVERRIDES,
+    engine_version: str = VERSION,
 ) -> Linked:
     """Link packs. `context` are packs that these are written against (the shipped derivations, when one maker's pack is
     checked alone): a pack of the same kind and name replaces one of the context, whose own findings are not reported.
 
     Shape: `overlays` are applied, in layer order; an overlay among `files` is checked against its target and changes
-    nothing. `overrides` are `GPUSTACK_…` variables by name: those about identities apply, after the overlays.
+    nothing. `overrides` are `GPUSTACK_…` variables by name: those about identities apply, after the overlays;
+    `engine_version` is what `requires.engine` is held against.
     """
     diagnostics = Diagnostics()
     files = list(files)
@@ -78,6 +81,7 @@ def link(
     mine |= {_key(pack) for pack in apply_overrides(packs, overrides, diagnostics)}
     linker = _Linker(packs, mine, catalogue, diagnostics, over)
     linked = linker.run()
+    _check_engine((pack for pack in packs if _key(pack) in mine), engine_version, diagnostics)
     _check_waiting(given, mine, applied, linker, diagnostics)
     program = None if diagnostics.has_errors else Program(linked, vocabulary=catalogue.vocabulary)
     return Linked(program, diagnostics, packs, linker.expressions, linker.used)
@@ -116,6 +120,20 @@ def _only_overlays(packs: list[Pack], diagnostics: Diagnostics) -> list[Pack]:
                 help="give it among the packs",
             )
     return [pack for pack in packs if pack.kind == OVERLAY]
+
+
+def _check_engine(packs: Iterable[Pack], version: str, diagnostics: Diagnostics) -> None:
+    """Report packs that need another version of Engine than the one that links them."""
+    for pack in packs:
+        requires = pack.spec.get("requires")
+        wanted = requires.value.get("engine") if requires is not None and isinstance(requires.value, Map) else None
+        if isinstance(wanted, Scalar) and is_within(wanted, version, diagnostics) is False:
+            diagnostics.error(
+                "RP614",
+                f"{pack.kind} {pack.name} needs Engine `{wanted.text}`, and this is {version}",
+                wanted.place,
+                help="install such an Engine, or a version of the pack that was made for this one",
+            )
 
 
 def _check_waiting(

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import InputError
+from engine.lang import ir
 from engine.lang.diagnostics import Diagnostics, nearest
 from engine.lang.notation import parse_shape
 from engine.lang.observe import Observer
 from engine.lang.packtest_cases import Case, expand
 from engine.lang.packtest_compare import Difference
 from engine.lang.packtest_coverage import Gap, Recorder, rule_shapes
-from engine.lang.packtest_inputs import filled_settings, fitted, input_faults, input_type, pack_types
+from engine.lang.packtest_inputs import filled_settings, fitted, input_type, misfits, pack_types
 from engine.lang.packtest_verdict import Ran, ran_as, verdict
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner, Section
@@ -140,6 +141,7 @@ class _PackRun:
         self.cases: list[Case] = []
         self._variants: dict[str, Program] = {}
         self._unknown_to: dict[str, set[str]] = {}
+        self._inputs: dict[str, Type | None] = {}
 
     def go(self) -> None:
         for test in self.pack.tests:
@@ -183,8 +185,14 @@ class _PackRun:
             yield f"section `{case.section}` has no rules in this pack{_meant(case.section, known)}"
             return
         covered = (case.section,) if scenario is None else scenario.covers
-        ids = {s.id for name in covered if name in self.pack.sections for s in rule_shapes(self.pack.sections[name])}
-        for rule_id in (*case.fires, *case.silent):
+        named = (*case.fires, *case.silent)
+        ids = {
+            rule.id
+            for name in covered
+            if named and name in self.pack.sections
+            for rule in ir.leaves(self.pack.sections[name].rules)
+        }
+        for rule_id in named:
             if rule_id not in ids:
                 yield f"no rule `{rule_id}` in {' or '.join(covered)}{_meant(rule_id, ids)}"
 
@@ -212,24 +220,28 @@ class _PackRun:
         declared = self._declared(section)
         if declared is None:
             return base
-        notation, settings = declared
-        made, dropped = fitted(base, input_type(notation, self.named, settings=settings))
+        made, dropped = fitted(base, declared)
         self._unknown_to[name] = self._unknown_to.get(name, dropped) & dropped
         return made
 
-    def _declared(self, section: str) -> tuple[str, Any] | None:
-        """The notation of what a test of a section gives, and the settings it sees; None for no such section."""
-        scenario, known = self.joint.scenarios.get(section), self.catalogue.section(section)
-        if scenario is not None:
-            return scenario.input, None
-        return None if known is None else (known.input, self.program.block("settings") if known.settings else None)
+    def _declared(self, section: str) -> Type | None:
+        """The type of what a test of a section gives, settings included; None for no such section."""
+        if section not in self._inputs:
+            scenario, known = self.joint.scenarios.get(section), self.catalogue.section(section)
+            made = None
+            if scenario is not None:
+                made = input_type(scenario.input, self.named, settings=None)
+            elif known is not None:
+                settings = self.program.block("settings") if known.settings else None
+                made = input_type(known.input, self.named, settings=settings)
+            self._inputs[section] = made
+        return self._inputs[section]
 
     def _faults(self, case: Case) -> list[str]:
         declared = self._declared(case.section)
         if declared is None:  # a section the catalogue lacks cannot be linked
             return [f"the catalogue has no section {case.section}"]
-        notation, settings = declared
-        return input_faults(case.given, notation, self.named, settings=settings)
+        return misfits(case.given, declared)
 
     def _with(self, params: Mapping[str, Any]) -> Program:
         """The program, or one in which some parameters of the pack have other values. Cost: a link of the pack, once."""

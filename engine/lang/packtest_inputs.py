@@ -37,7 +37,11 @@ def input_faults(given: Mapping[str, Any], notation: str, named: Mapping[str, Ty
 
     Shape: `settings` is the block of that name, None for a section that sees none.
     """
-    wanted = input_type(notation, named, settings=settings)
+    return misfits(given, input_type(notation, named, settings=settings))
+
+
+def misfits(given: Mapping[str, Any], wanted: Type) -> list[str]:
+    """Where an input breaks the type `input_type` gives."""
     return [f"{path}: {message}" for path, message in violations(dict(given), wanted)]
 
 

@@ -152,7 +152,12 @@ class _Builder:
             self._documents.append(Document(self._root, self._source))
 
     def _scalar(self, event: Any) -> None:
-        start, end = self._count(event)
+        # Three nodes of four are scalars: `_count`, and `_attach` where a key is read, are written out here.
+        start, end = event.start_mark.index, event.end_mark.index
+        self._last_end = end
+        self._nodes += 1
+        if self._nodes > self._limits.max_nodes:
+            self._faults.too_many_nodes(start, self._limits.max_nodes)
         style = _STYLES[event.style]
         text: str = event.value
         value: str | int | bool | None = text
@@ -166,9 +171,10 @@ class _Builder:
             value = self._clean[text] if text in self._clean else self._plain(text, start, end)
         else:
             value = None
-        node = Scalar(value, text, style, Span(self._byte(start), self._byte(end)), self._source)
+        byte = self._byte
+        node = Scalar(value, text, style, Span(byte(start), byte(end)), self._source)
         if self._stack and (frame := self._stack[-1]).is_map and frame.key is None:
-            frame.key = node  # as `_attach` would: the shortest way for the most frequent node
+            frame.key = node
         else:
             self._attach(node)
 
@@ -248,13 +254,13 @@ class _Builder:
             else:
                 key, frame.key = frame.key, None
                 self._enter(frame, key, node)
-        elif not self._faults.is_fragment(node.span.start):
+        elif not (self._faults.has_cut and self._faults.is_fragment(node.span.start)):
             if _is_empty(node):
                 self._faults.empty_item(node)
             frame.items.append(node)
 
     def _enter(self, frame: _Frame, key: Node, value: Node) -> None:
-        if self._faults.is_fragment(key.span.start):
+        if self._faults.has_cut and self._faults.is_fragment(key.span.start):
             return
         if not isinstance(key, Scalar):
             self._faults.error("RP203", "a key must be a text, not a list or map", key.place, "quote it")

@@ -15,11 +15,13 @@ from engine.sections.catalog import CATALOGUE
 from engine.sections.packlint_inject import check_mounts, check_visible
 from engine.sections.packlint_names import check_resource_names
 from engine.sections.packlint_prepare import check_claims, check_hold, check_prepare
+from engine.sections.packlint_recover import check_recover
 
 CHECKS: Final[tuple[Check, ...]] = (
     check_prepare,
     check_hold,
     check_claims,
+    check_recover,
     check_mounts,
     check_visible,
     check_resource_names,

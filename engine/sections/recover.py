@@ -18,7 +18,19 @@ from engine.errors import InputError
 WORD_BITS: Final = 64
 """Bits of one word of a mask. Source: the width of `cu_mask` in specification 10 §6.7."""
 
-_OWNER: Final = ("podUid", "container")
+OWNER: Final = ("podUid", "container")
+"""What `match` may say of whose file it is."""
+
+CARD_FIELDS: Final = ("uuid", "pci")
+"""What a card is known by, beside its slots (`slots.<slot>`)."""
+
+CARD_PREFIX: Final = "card."
+ARGS_PREFIX: Final = "args."
+
+HEX_WORDS: Final = "hexWords"
+INT: Final = "int"
+ALL: Final = "all"
+"""How the ids of a claim are read: a mask in words, or one number, of which one value may stand for all."""
 
 Ids = tuple[int, ...] | None
 """The ids of a claim; None means every id of its pool."""
@@ -87,15 +99,19 @@ def _recover(
         if len(fields.get(name, ())) < least:
             raise _CorruptError(f"{name} is there {len(fields.get(name, ()))} times, wanted {least}")
     match = dict(block.get("match") or {})
-    for name in _OWNER:
+    for name in OWNER:
         if name in match and name in owner:
             seen = _one(fields, match[name])
             if seen != owner[name]:
                 raise _CorruptError(f"{match[name]} is {seen}, but the file is of {owner[name]}")
     wanted = {path: _one(fields, key) for path, key in (block.get("card") or {}).items()}
-    wanted |= {path.removeprefix("card."): _one(fields, key) for path, key in match.items() if path.startswith("card.")}
+    wanted |= {
+        path.removeprefix(CARD_PREFIX): _one(fields, key) for path, key in match.items() if path.startswith(CARD_PREFIX)
+    }
     claims = {name: _ids(fields, spec) for name, spec in (block.get("claims") or {}).items()}
-    args = {path.removeprefix("args."): _one(fields, key) for path, key in match.items() if path.startswith("args.")}
+    args = {
+        path.removeprefix(ARGS_PREFIX): _one(fields, key) for path, key in match.items() if path.startswith(ARGS_PREFIX)
+    }
     answer = {name: _one(fields, key) for name, key in (block.get("answer") or {}).items()}
     fitting = [card for card in cards if all(_says(card, path, value) for path, value in wanted.items())]
     said = ", ".join(f"{path} {value}" for path, value in wanted.items())
@@ -139,18 +155,18 @@ def _one(fields: Mapping[str, list[Any]], key: str) -> Any:
 
 
 def _ids(fields: Mapping[str, list[Any]], spec: Mapping[str, Any]) -> Ids:
-    if "hexWords" in spec:
-        key = spec["hexWords"]
+    if HEX_WORDS in spec:
+        key = spec[HEX_WORDS]
         words = [_number(key, word, base=16) for word in fields.get(key, ())]
         if any(word >> WORD_BITS for word in words):
             raise _CorruptError(f"{key} has more than {WORD_BITS} bits")
         bits = sum(word << (WORD_BITS * at) for at, word in enumerate(words))
         return tuple(at for at in range(bits.bit_length()) if bits >> at & 1)
-    number = _number(spec["int"], _one(fields, spec["int"]), base=10)
-    if "all" in spec and number == spec["all"]:
+    number = _number(spec[INT], _one(fields, spec[INT]), base=10)
+    if ALL in spec and number == spec[ALL]:
         return None
     if number < 0:
-        raise _CorruptError(f"{spec['int']} is {number}, wanted 0 or more")
+        raise _CorruptError(f"{spec[INT]} is {number}, wanted 0 or more")
     return (number,)
 
 

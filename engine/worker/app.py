@@ -6,18 +6,21 @@ Every replica prepares the cluster and keeps its caches; only the leader writes.
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 from engine.chain.node import NodeProgram
 from engine.cluster.client import Client
 from engine.cluster.elector import Elector, ElectorSettings
 from engine.cluster.errors import ClusterError
 from engine.cluster.events import EventRecorder
+from engine.cluster.informer import Informer
 from engine.cluster.writers import Writer
 from engine.worker.census import Census
 from engine.worker.fleet import Fleet
+from engine.worker.health import Health
 from engine.worker.inforce import InForce
 from engine.worker.log import Log
+from engine.worker.metrics import Metrics, Sources
 from engine.worker.noticing import Noticed
 from engine.worker.options import LEASE, Options
 from engine.worker.parts.admission import AdmissionPart
@@ -32,6 +35,7 @@ from engine.worker.parts.types import TypesPart
 from engine.worker.prepare import prepare
 from engine.worker.rulebook import RuleBook
 from engine.worker.running import until_one_ends
+from engine.worker.serving import Served
 from engine.worker.stage import Part, Stage, everything
 from engine.worker.supply import Touched
 from engine.worker.watching import Informers
@@ -70,13 +74,35 @@ class Worker:
         )
         self._census = Census(self.stage.informers, self.stage.fleet, hosts, see=self.features.see, take=self._take)
         self.stage.rules.on_turn(self._turn)
+        self.health = Health(self._informers, self.elector)
+        self.metrics = Metrics(
+            Sources(
+                rules=self.stage.rules,
+                works=lambda: everything(self.parts),
+                informers=self._informers,
+                conditions=lambda: self._noticed.told,
+                leads=lambda: self.elector is None or self.elector.is_leader(),
+                calls=client.calls,
+                answers=self.stage.rules.answers,
+                book=book,
+                version=options.version,
+                clock=client.clock,
+            )
+        )
 
     async def run(self) -> None:
         """Until it is cancelled. Raises: ClusterError: the cluster refuses what is needed, or the lease was lost."""
+        served = Served(self.stage.options.serving, self.health, self.metrics, self._log)
+        await until_one_ends([served.run(), self._run()])
+
+    async def _run(self) -> None:
         await prepare(self._client, self.stage.options, self.stage.rules.reader, self._log)
-        informers = (*self.stage.informers.all(), *self.features.provider.foreign.informers)
+        self.health.is_prepared = True
         following = () if self.rules is None else (self.rules.run(),)
-        await until_one_ends([*(each.run() for each in informers), *following, self._work()])
+        await until_one_ends([*(each.run() for each in self._informers()), *following, self._work()])
+
+    def _informers(self) -> tuple[Informer[Any], ...]:
+        return (*self.stage.informers.all(), *self.features.provider.foreign.informers)
 
     async def _work(self) -> None:
         if self.elector is None:
@@ -119,7 +145,7 @@ class Worker:
             client=client,
             writer=Writer(client, lookup=informers.known, events=events),
             informers=informers,
-            fleet=Fleet(program, rules.settings),
+            fleet=Fleet(rules.program, rules.settings),
             rules=rules,
             options=options,
             log=self._log,

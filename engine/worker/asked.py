@@ -26,6 +26,11 @@ class CountedProgram:
     def makers(self) -> tuple[str, ...]:
         return self.program.makers
 
+    @property
+    def digest(self) -> str:
+        """The program's; empty for one that has none."""
+        return str(getattr(self.program, "digest", ""))
+
     def block(self, name: str, maker: str | None = None) -> Any:
         return self.program.block(name, maker)
 

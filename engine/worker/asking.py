@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from engine.chain.conditions import Condition, Findings
 from engine.chain.contribution import NodeContribution, Profile

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 
 from engine.chain.node import NodeProgram
 from engine.chain.settings import Value
+from engine.worker.asked import Answers, CountedProgram
 from engine.worker.settings import ReadSettings, SettingsReader, changes
 
 
 class InForce:
-    """One program and one reading of the settings. Raises: UsageError: the environment seeds a setting with what is none."""
+    """One program, whose `answers` are counted, and one reading of the settings. Raises: UsageError: the environment seeds a setting with what is none."""
 
     def __init__(self, program: NodeProgram, environment: Mapping[str, str]) -> None:
-        self.program = program
+        self.answers: Answers = Answers()
+        self.program: NodeProgram = CountedProgram(program, self.answers)
         self._environment = environment
         self._stored: Mapping[str, str] | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -49,7 +51,7 @@ class InForce:
         Raises: UsageError: the environment seeds a setting with a value that it cannot have; nothing is swapped.
         """
         reader = SettingsReader(program.block("settings"), self._environment)
-        self.reader, self.program = reader, program
+        self.reader, self.program = reader, CountedProgram(program, self.answers)
         self.read = reader.read(self._stored, reader.first())
         self._tell()
 

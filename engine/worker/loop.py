@@ -18,6 +18,7 @@ from engine.cluster.informer import Informer
 from engine.cluster.queue import QueueSettings, WorkQueue, run_workers
 from engine.cluster.resources import ObjectKey
 from engine.cluster.tally import Done, Tally, tallied
+from engine.cluster.turns import Turns
 from engine.cluster.writers import Lookup, Result, Writer
 from engine.worker.log import Log
 
@@ -29,7 +30,8 @@ class Work(Generic[N]):
     """What one controller is about.
 
     Shape: `keys` are all it must look at when it begins; `observe` gives None for a key that needs nothing;
-    `again` says when a key changes by time alone; `after` are the informers that must have listed once before it begins.
+    `again` says when a key changes by time alone; `after` are the informers that must have listed once before it begins;
+    `turns` are shared by controllers whose keys are the same objects.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Work(Generic[N]):
     again: Callable[[N], float | None] = lambda _seen: None
     window_seconds: float = 0.0
     after: tuple[Informer[Any], ...] = ()
+    turns: Turns | None = None
 
 
 class Controller(Generic[N]):
@@ -89,6 +92,12 @@ class Controller(Generic[N]):
             self._queue = None
 
     async def _one(self, key: str) -> Done:
+        if self._work.turns is None:
+            return await self._pass_over(key)
+        async with self._work.turns.of(key):
+            return await self._pass_over(key)
+
+    async def _pass_over(self, key: str) -> Done:
         seen = self._work.observe(key)
         if seen is None:
             return Done.UNCHANGED

@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-BENCHES: Final = ("start", "reading", "expressions", "chain", "diff", "cluster", "verdict")
+BENCHES: Final = ("start", "reading", "expressions", "chain", "diff", "cluster", "verdict", "live")
 
 
 def main() -> int:

@@ -28,8 +28,9 @@ from engine.worker.options import Options
 from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, PlayedNode, copies, machine_facts
 from tests.fakes import verbs
-from tests.fakes.apiserver import ApiServer, FakeResponse, FakeTransport
+from tests.fakes.apiserver import ApiServer, FakeTransport
 from tests.fakes.kueue import FakeKueue
+from tests.fakes.streams import FakeResponse
 from tests.fakes.virtual import VirtualClock, half, run
 from tests.unit.features.world import program
 

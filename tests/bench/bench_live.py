@@ -1,43 +1,41 @@
 """The worker on the real control plane: 1,000 played Nodes cold, one change, a restart, and what is written at rest.
 
-`python -m tests.bench live` (`python -m tests.bench.bench_live 50` for 200); needs what `python -m tests.cluster` needs, with built binaries, and takes some three minutes.
-Figures are beside the targets and fail nothing: the machine is shared by etcd, the API server, Kueue and the player.
+`python -m tests.bench live` (`python -m tests.bench.bench_live 50` for 200); needs what `python -m tests.cluster` needs,
+with built binaries, and takes some five minutes. Figures are beside the targets and fail nothing: the machine is shared by
+etcd, the API server, Kueue and the player. What a bare client needs for the same writes is printed beside ours.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from http.client import HTTPException
-from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
-from tests.cluster.api import Api, ApiError
+from engine.api.crd import crd_documents
+from tests.bench.live_watch import NODES, Did, Watch, cpu_seconds, did
+from tests.cluster.api import Api
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import MissingError
 from tests.cluster.layout import REPOSITORY
-from tests.cluster.machines import Machinery, copies, machine_facts
+from tests.cluster.machines import Machinery, PlayedNode, copies, machine_facts
 from tests.cluster.player import NodePlayer
 from tests.cluster.world import Process
 
 COPIES: Final = 250
+AT_ONCE: Final = (16, 32)
 SAMPLES: Final = 40
 REST_SECONDS: Final = 20.0
 QUIET_SECONDS: Final = 5.0
-NODES: Final = "/api/v1/nodes"
-FEATURES: Final = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/gpustack-system/nodefeatures"
-LABEL: Final = "bench.example/sample"
+COLD_SECONDS: Final = 600.0
+LABELS: Final = ("gpustack.ai/managed", "topology.gpustack.ai/profile")
+_CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_DEVICES: Final = "/apis/worker.gpustack.ai/v1/devices"
 _WORKER: Final = "engine-worker"
-_WRITTEN: Final = ("customresourcedefinitions", "events", "nodefeaturerules", "nodefeatures", "nodes", "resourceflavors",
-                   "secrets", "topologies")  # fmt: skip
-_TOTAL: Final = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 
 
 def main(count: int = COPIES) -> None:
@@ -50,6 +48,10 @@ def main(count: int = COPIES) -> None:
         return
     with cluster:
         show("tests.cluster up, binaries cached", time.monotonic() - begun, "s", "<= 15")
+        # Before the Nodes: 1,000 device managers that learn of their kind at once would be measured along with the worker.
+        for document in crd_documents():
+            cluster.api.apply(f"{_CRDS}/{document['metadata']['name']}", dict(document))
+        cluster.wait_served("worker.gpustack.ai/v1", "devices")
         begun = time.monotonic()
         machinery = Machinery()
         facts = machine_facts([REPOSITORY / "tests" / "machines" / "walkthrough"])
@@ -57,32 +59,50 @@ def main(count: int = COPIES) -> None:
         with NodePlayer(cluster.api) as player:
             player.add(nodes)
             show(f"{len(nodes):,} Nodes played (not ours)", time.monotonic() - begun, "s")
+            settle(cluster.api, nodes)
+            for at_once in AT_ONCE:
+                bare(cluster, len(nodes), at_once)
+            settle(cluster.api, nodes)
             measure(cluster, [each.name for each in nodes])
+
+
+def bare(cluster: Cluster, nodes: int, at_once: int) -> None:
+    """What writes alone take, by a client that does nothing else: the floor of a cold start."""
+    argv = [sys.executable, "-m", "tests.bench.live_floor", str(cluster.kubeconfig), str(at_once)]
+    process = cluster.spawn(f"floor-{at_once}", argv)
+    if process.wait(COLD_SECONDS) != 0:
+        raise AssertionError(f"the bare client failed:\n{cluster.log(f'floor-{at_once}')}")
+    taken, spent = map(float, cluster.log(f"floor-{at_once}").split())
+    show(f"a bare client's {2 * nodes:,} writes, {at_once} at once", taken, "s")
+    show("its CPU time", spent, "s")
 
 
 def measure(cluster: Cluster, names: list[str]) -> None:
     """All figures of the worker, in turn; each begins where the last one left the cluster."""
     api = cluster.api
-    quiet(api)
     argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", str(cluster.kubeconfig), "--log-format", "json"]
     with Watch(api) as watch:
+        before = cpu_seconds(cluster)
         worker = cluster.spawn(_WORKER, argv)
         led = leads(worker, 1)
-        until(
-            lambda: not any(labelled_not(api, key) for key in ("gpustack.ai/managed", "topology.gpustack.ai/profile"))
-        )
+        begun = did(cluster)
+        until(lambda: not any(labelled_not(api, key) for key in LABELS), COLD_SECONDS)
         show(f"{len(names):,} Nodes cold, from leading", time.time() - led, "s", "<= 10")
-        time.sleep(10)
+        cold = did(cluster).since(begun)
+        show("its CPU time meanwhile, a Node", 1000 * cold.cpu_seconds / len(names), "ms")
+        rested = until_rested(cluster, begun)
+        show("until it rests, its CPU time a Node", 1000 * rested.cpu_seconds / len(names), "ms")
         show("Node writes that changed labels", watch.relabelled, "", f"{len(names)}")
-    peak, spent = process()
-    show("its CPU time so far, start included", spent, "s")
-    show("its peak memory", peak, "MiB")
+    tell("until it rests", rested)
+    for name, seconds in sorted(cpu_seconds(cluster).items()):
+        show(f"CPU time of {name}", seconds - before.get(name, 0.0), "s")
+    show("its peak memory", rested.peak_mib, "MiB")
 
-    before = writes(api)
+    resting = did(cluster)
     time.sleep(REST_SECONDS)
-    show(
-        f"writes in {REST_SECONDS:.0f} s of rest, but the Lease", sum(difference(before, writes(api)).values()), "", "0"
-    )
+    wrote = did(cluster).since(resting)
+    show(f"writes in {REST_SECONDS:.0f} s of rest, but the Lease", sum(wrote.writes().values()), "", "0")
+    tell("at rest", wrote)
 
     with Watch(api) as watch:
         taken = sorted(watch.change(api, names[len(names) * at // SAMPLES], f"s{at}") for at in range(SAMPLES))
@@ -91,7 +111,6 @@ def measure(cluster: Cluster, names: list[str]) -> None:
 
         time.sleep(5)
         worker.stop()
-        before = writes(api)
         began = time.time()
         worker.start_again()
         led = leads(worker, 2)
@@ -100,57 +119,34 @@ def measure(cluster: Cluster, names: list[str]) -> None:
         show("a restart with nothing changed, from leading", time.time() - led, "s", "<= 3")
         show("the same from the start of its process", time.time() - began, "s")
         time.sleep(10)
-        change = {"nodes": 1, "nodefeatures": 1}
-        wrote = {name: count - change.get(name, 0) for name, count in difference(before, writes(api)).items()}
-        show("writes after it", sum(wrote.values()), "", "0")
+        wrote = did(cluster)
+        show("writes after it", sum(wrote.writes().values()) - 1, "", "0")
+        tell("after it", wrote)
     worker.stop()
 
 
-class Watch:
-    """A Node watch that notes when a label was first seen, and counts changes of labels: nobody but the worker makes any.
+def tell(when: str, done: Did) -> None:
+    """What was written, by kind, and what the controllers' passes came to."""
+    for call, count in sorted(done.writes().items()):
+        print(f"live:   {when}: {call.verb} {call.resource} {call.code}: {count}", flush=True)
+    results: Counter[str] = Counter()
+    for (_, result), count in done.passes.items():
+        results[result] += count
+    if results:
+        print(f"live:   {when}: passes {', '.join(f'{name} {count}' for name, count in sorted(results.items()))}")
 
-    The controller-manager writes annotations onto Nodes as their number grows, so that writes alone say little.
-    """
 
-    def __init__(self, api: Api) -> None:
-        self._api = api.another()
-        self.relabelled = 0
-        listed = self._api.get(NODES)
-        self._version = listed["metadata"]["resourceVersion"]
-        self._labels = {each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in listed["items"]}
-        self._seen: dict[tuple[str, str], float] = {}
-        self._news = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="node-watch", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        time.sleep(1)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._api.close()
-        self._thread.join(5)
-
-    def change(self, api: Api, node: str, value: str) -> float:
-        """Seconds from before a NodeFeature is changed until the Node's label is seen."""
-        begun = time.monotonic()
-        api.patch(f"{FEATURES}/{node}-gpustack-host", {"spec": {"labels": {LABEL: value}}})
-        with self._news:
-            if not self._news.wait_for(lambda: (node, value) in self._seen, 60):
-                raise AssertionError(f"{node} did not get {LABEL}={value} within 60 s")
-            return self._seen[node, value] - begun
-
-    def _run(self) -> None:
-        with suppress(OSError, HTTPException, ApiError, ValueError):
-            for _, node in self._api.watch(NODES, resourceVersion=self._version):
-                name, labels = node["metadata"]["name"], node["metadata"].get("labels", {})
-                self.relabelled += labels != self._labels.get(name)
-                self._labels[name] = labels
-                value = labels.get(LABEL)
-                if value:
-                    with self._news:
-                        self._seen.setdefault((name, value), time.monotonic())
-                        self._news.notify_all()
+def settle(api: Api, nodes: Sequence[PlayedNode]) -> None:
+    """Until all Devices are there and the controller-manager is done with taints and Events of new Nodes."""
+    wanted = sum(each.devices is not None for each in nodes)
+    until(lambda: len(api.get(_DEVICES)["items"]) == wanted, COLD_SECONDS)
+    last, since = "", time.monotonic()
+    while time.monotonic() - since < QUIET_SECONDS:
+        time.sleep(2)
+        # Heartbeats of 1,000 Nodes come all the time; taints and annotations are spec and metadata.
+        now = repr([(each["metadata"].get("annotations"), each.get("spec")) for each in api.get(NODES)["items"]])
+        if now != last:
+            last, since = now, time.monotonic()
 
 
 def labelled_not(api: Api, key: str) -> bool:
@@ -169,6 +165,17 @@ def leads(worker: Process, count: int) -> float:
     return said()[count - 1]
 
 
+def until_rested(cluster: Cluster, begun: Did) -> Did:
+    """What was done until nothing was written for a while."""
+    last, since = did(cluster), time.monotonic()
+    while time.monotonic() - since < 2 * QUIET_SECONDS:
+        time.sleep(1)
+        now = did(cluster)
+        if now.writes() != last.writes():
+            last, since = now, time.monotonic()
+    return last.since(begun)
+
+
 def until(is_so: Callable[[], bool], seconds: float = 120.0) -> None:
     """Waits for something. Raises: AssertionError: it took too long."""
     deadline = time.monotonic() + seconds
@@ -178,47 +185,11 @@ def until(is_so: Callable[[], bool], seconds: float = 120.0) -> None:
         time.sleep(0.02)
 
 
-def writes(api: Api) -> dict[str, float]:
-    """Writes that the API server has counted, of what only the worker writes at rest; status and Leases are left out."""
-    found = dict.fromkeys(_WRITTEN, 0.0)
-    for labels, value in _TOTAL.findall(api.text("/metrics")):
-        told = dict(re.findall(r'(\w+)="([^"]*)"', labels))
-        is_write = told["verb"] in ("APPLY", "DELETE", "PATCH", "POST", "PUT") and told["code"].startswith("2")
-        if is_write and told["resource"] in found and not told["subresource"]:
-            found[told["resource"]] += float(value)
-    return found
-
-
-def difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    """What was written in between."""
-    return {name: after[name] - before[name] for name in after}
-
-
-def quiet(api: Api) -> None:
-    """Waits until the controller-manager is done with taints and Events of new Nodes: its writes are no Engine's."""
-    last, since = writes(api), time.monotonic()
-    while time.monotonic() - since < QUIET_SECONDS:
-        time.sleep(1)
-        now = writes(api)
-        if now != last:
-            last, since = now, time.monotonic()
-
-
-def process() -> tuple[float, float]:
-    """Peak resident memory in MiB and seconds of CPU time of the worker's process; zeros where it cannot be seen."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if b"engine\0worker\0--kubeconfig" in (folder / "cmdline").read_bytes():
-                (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text("utf-8"))
-                spent = (folder / "stat").read_text("utf-8").rpartition(") ")[2].split()[11:13]
-                return int(peak) / 1024, sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")
-    return 0.0, 0.0
-
-
 def show(what: str, figure: float, unit: str, target: str = "") -> None:
-    """One line."""
-    text = f"{figure:.0f}" if unit in ("", "ms", "MiB") else f"{figure:.1f}"
-    print(f"live: {what:<52} {text:>7} {unit:<4}{f'(target {target})' if target else ''}".rstrip(), flush=True)
+    """One line, with the machine's load: figures of a machine that others use say little without it."""
+    text = f"{figure:.0f}" if unit in ("", "MiB") else f"{figure:.1f}"
+    aimed = f"(target {target})" if target else ""
+    print(f"live: {what:<52} {text:>7} {unit:<4}{aimed:<18} load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 if __name__ == "__main__":

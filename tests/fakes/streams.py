@@ -68,7 +68,7 @@ class FakeResponse:
 
 @dataclass
 class Watch:
-    """One watch. `buffer` events of its kind behind, the server lets go of a slow reader; where a watch begins is no matter."""
+    """One watch. `buffer` events of its kind behind, the server lets go of a slow reader, however far back it began."""
 
     store: Store
     kind: Kind
@@ -100,15 +100,15 @@ class Watch:
         elif cursor < self.store.compacted:
             yield self._error(cursor)
             return
-        is_slow = False
+        has_begun = False
         while self.store.epoch == epoch:
             await open_gate(self.faults)
             if cursor < self.store.compacted:
                 return
             changes = self.store.after(cursor)
-            if is_slow and sum(change.kind == self.kind.id for change in changes) > self.buffer:
+            if has_begun and sum(change.kind == self.kind.id for change in changes) > self.buffer:
                 return
-            is_slow = True
+            has_begun = True
             for change in changes:
                 for line in self._event(change):
                     yield line

@@ -51,15 +51,15 @@ class Counted:
     conditions: tuple[Condition, ...]
 
 
-def plan(seen: CapacityNeighbourhood, asker: NodeAsker) -> list[Action]:
-    """What one Node's capacity needs now."""
+def plan(seen: CapacityNeighbourhood, asker: NodeAsker, counted: Counted | None = None) -> list[Action]:
+    """What one Node's capacity needs now. Shape: `counted` is what `count` says of it, where that is known already."""
     node = seen.node
     if node.metadata.deletion_timestamp or not seen.is_told:
         return []
     now = node.status.capacity
     amounts = {
         name: None if amount is None else canonical(amount)
-        for name, amount in sorted(count(seen, asker).amounts.items())
+        for name, amount in sorted((counted or count(seen, asker)).amounts.items())
         if not _is(now.get(name), amount)
     }
     if not amounts:
@@ -163,7 +163,7 @@ def _ours(names: ResourceNames, candidates: Iterable[str]) -> frozenset[str]:
         return frozenset(whole.intersection(candidates))
     whole.add(partitioned.units)
     prefix = partitioned.profile_prefix
-    return frozenset(each for each in candidates if each in whole or (each.startswith(prefix) and each != prefix))
+    return frozenset([each for each in candidates if each in whole or (each.startswith(prefix) and each != prefix)])
 
 
 def _refusal(name: str, amount: int, *, is_ours: bool) -> str:

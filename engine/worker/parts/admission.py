@@ -180,8 +180,12 @@ class AdmissionPart:
             except EvaluationError as error:
                 self._tell(key, "what a Workload holds cannot be told", error)
                 continue
-            self._promises.meet(key, workload.reserved_at, loads, lambda node: held(self._pools.cards(node)))
             self._unmet.discard(key)
+            if workload.is_admitted:
+                self._promises.meet(key, workload.reserved_at, loads, lambda node: held(self._pools.cards(node)))
+            else:
+                # No Pod of it has begun.
+                self._promises.make(key, workload.reserved_at, loads)
 
     def _waiting(self) -> list[ObjectKey]:
         return [key_of(each) for each in self._workloads.cache if each.is_judged and self._checks_of(each)]

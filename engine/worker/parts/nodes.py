@@ -17,7 +17,7 @@ from engine.cluster.resources import NODES, ObjectKey
 from engine.worker.cards import NodeCards
 from engine.worker.controllers import devices, nodecapacity, nodefit
 from engine.worker.controllers.devices import DevicesNeighbourhood
-from engine.worker.controllers.nodecapacity import CapacityNeighbourhood
+from engine.worker.controllers.nodecapacity import CapacityNeighbourhood, Counted
 from engine.worker.controllers.nodefit import FitNeighbourhood
 from engine.worker.loop import Work
 from engine.worker.stage import Leads, Stage
@@ -33,6 +33,7 @@ class CardsPart:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
+        self._counted: dict[str, tuple[tuple[str, str, bool], NodeCards | None, Counted]] = {}
         at, fleet = stage.informers, stage.fleet
         listed = (at.nodes, at.features, at.devices)
         workers = stage.options.workers
@@ -41,7 +42,7 @@ class CardsPart:
                 "node-capacity",
                 fleet.nodes,
                 self._seen_capacity,
-                lambda seen: nodecapacity.plan(seen, fleet.asker),
+                lambda seen: nodecapacity.plan(seen, fleet.asker, self._count(seen)),
                 after=listed,
             ),
             workers=workers,
@@ -83,6 +84,7 @@ class CardsPart:
         self._devices.notice(touched.nodes)
 
     def turn(self) -> None:
+        self._counted.clear()
         nodes = self._stage.fleet.nodes()
         self._capacity.add(nodes)
         self._fit.add(nodes)
@@ -92,6 +94,7 @@ class CardsPart:
         """A heartbeat is no change; a kubelet that has made its Node's capacity anew is one."""
         if after is None:
             if before is not None:
+                self._counted.pop(before.metadata.name, None)
                 self._orphans.add(before.metadata.name)
         elif before is None or _worn(before) != _worn(after):
             self._capacity.notice([after.metadata.name])
@@ -121,7 +124,16 @@ class CardsPart:
         seen, queue = self._seen_capacity(name), self._capacity.queue
         if seen is None or queue is None or queue.failures(name):
             return False
-        return bool(nodecapacity.plan(seen, self._stage.fleet.asker))
+        return bool(nodecapacity.plan(seen, self._stage.fleet.asker, self._count(seen)))
+
+    def _count(self, seen: CapacityNeighbourhood) -> Counted:
+        """What the cards come to. Cost: counted once a version of the Node and its cards, though three controllers ask."""
+        name, cards = seen.node.metadata.name, seen.cards
+        version = seen.node.metadata.uid, seen.node.metadata.resource_version, seen.is_told
+        kept = self._counted.get(name)
+        if kept is None or kept[0] != version or kept[1] is not cards:
+            kept = self._counted[name] = version, cards, nodecapacity.count(seen, self._stage.fleet.asker)
+        return kept[2]
 
     def _seen_devices(self, name: str) -> DevicesNeighbourhood | None:
         at, node = self._stage.informers.devices.cache, self._stage.fleet.node(name)
@@ -155,7 +167,7 @@ class CardsPart:
             told.append(Condition("cards", devices.UNREADABLE, note))
         capacity = self._seen_capacity(name)
         if capacity is not None:
-            told += nodecapacity.count(capacity, asker).conditions
+            told += self._count(capacity).conditions
             told += nodefit.find_room(FitNeighbourhood(capacity.node, capacity.cards), asker).conditions
         return tuple(sorted(set(told)))
 

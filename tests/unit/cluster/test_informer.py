@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from engine.cluster.errors import Forbidden, Unauthorized
 from engine.cluster.informer import Informer, InformerSettings, Trouble
 from engine.cluster.objects import Node
 from engine.cluster.resources import NODES
+from tests.fakes import verbs
 from tests.fakes.faults import Faults, Storm
 from tests.fakes.virtual import run
 from tests.unit.cluster.worlds import World, node, running
@@ -33,8 +35,6 @@ def _equals(world: World, informer: Informer[Node]) -> bool:
 
 async def _change(world: World, number: int) -> None:
     """One object more, one changed, one less; past any fault of the test's own client."""
-    from tests.fakes import verbs
-
     kind = world.server.kind("nodes")
     verbs.create(world.server, kind, "", node(f"new-{number}"), "test")
     verbs.merge_patch(world.server, kind, ("", "a"), {"metadata": {"labels": {"n": str(number)}}}, "test", "")
@@ -361,5 +361,67 @@ def test_fifty_thousand_objects_survive_a_restart_and_a_relist() -> None:
             assert _equals(world, informer)
             assert before is not None
             assert len(informer.cache) == 49_900
+
+    run(main())
+
+
+def test_what_an_answer_said_is_known_at_once_and_a_late_watch_does_not_undo_it() -> None:
+    async def main() -> None:
+        world = _world()
+        informer = Informer(world.client, NODES)
+        told: list[dict[str, str]] = []
+        async with running(informer.run()):
+            await informer.wait_synced()
+            await asyncio.sleep(1)
+            informer.add_handler(lambda _before, after: told.append(after.metadata.labels if after else {}))
+            told.clear()
+            kind = world.server.kind("nodes")
+            for number in ("1", "2"):
+                verbs.merge_patch(world.server, kind, ("", "a"), {"metadata": {"labels": {"n": number}}}, "test", "")
+            # The watch has told neither yet; it tells both later.
+            informer.learn(msgspec.convert(world.server.get(NODES, "a"), Node))
+            assert told == [{"n": "2"}]
+            await asyncio.sleep(60)
+            assert _equals(world, informer)
+        assert told == [{"n": "2"}]
+
+    run(main())
+
+
+def test_an_answer_about_an_object_that_has_gone_since_brings_nothing_back() -> None:
+    async def main() -> None:
+        world = _world()
+        informer = Informer(world.client, NODES)
+        async with running(informer.run()):
+            await informer.wait_synced()
+            written = await world.client.merge_patch(NODES, "a", {"metadata": {"labels": {"n": "1"}}}, manager="t")
+            await world.client.delete(NODES, "a")
+            await asyncio.sleep(10)
+            informer.learn(written)
+            assert _names(informer) == ["b"]
+
+    run(main())
+
+
+def test_a_store_that_was_set_back_is_believed() -> None:
+    async def main() -> None:
+        world = _world()
+        informer = Informer(world.client, NODES)
+        async with running(informer.run()):
+            await informer.wait_synced()
+            known = informer.cache.get("a")
+            assert known is not None
+            ahead = msgspec.structs.replace(
+                known, metadata=msgspec.structs.replace(known.metadata, resource_version="999999999")
+            )
+            informer.learn(ahead)
+            world.server.store.compact()
+            world.server.faults.close_watches_at_once = True
+            world.server.restart()
+            await asyncio.sleep(1)
+            world.server.faults.close_watches_at_once = False
+            informer._version = None
+            await asyncio.sleep(30)
+            assert _equals(world, informer)
 
     run(main())

@@ -13,7 +13,7 @@ from typing import Any
 from engine.cluster.resources import WORKLOADS
 from tests.fakes.store import Object
 from tests.fakes.virtual import run
-from tests.unit.worker.photos import Photo, differences
+from tests.unit.worker.photos import Photo, assert_same
 from tests.unit.worker.queues_stage import A10G, CREDITS, GENERIC, T4, QueueStage
 
 GPU = "nvidia.com/gpu"
@@ -109,6 +109,12 @@ def settled() -> Photo:
     return found
 
 
+def from_the_start(happens: Happens) -> None:
+    """Runs what happens on machines that no worker has seen yet."""
+    settled()  # a test compares with it, and no loop can be run inside another
+    on(bare(), happens)
+
+
 def survives(happens: Happens, *, seconds: float = 60, is_started: bool = True, **options: Any) -> FaultStage:
     """Something happens to a worker at rest; `seconds` later all is as it was, nobody was evicted, and nothing is written."""
 
@@ -118,7 +124,7 @@ def survives(happens: Happens, *, seconds: float = 60, is_started: bool = True, 
             await stage.wait(5)
         await happens(stage)
         await stage.wait(seconds)
-        assert differences(settled(), Photo.of(stage.server)) == []
+        assert_same(settled(), Photo.of(stage.server))
         assert stage.evictions() == []
         assert stage.admitted() == list(ADMITTED)
         assert await stage.at_rest() == []

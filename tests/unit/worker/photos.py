@@ -1,7 +1,7 @@
 """Photographs of a cluster in memory: what stands in its store at a moment, and what two of them differ in.
 
 What a process held in memory is not in them, so a worker that begins on one is the heir of a process that was killed then.
-No assertions here.
+No assertions here but that they are the same.
 """
 
 from __future__ import annotations
@@ -60,8 +60,11 @@ def after_each_write(server: ApiServer, sender: str, act: Callable[[Seen], None]
     server.handle = watched  # type: ignore[method-assign]
 
 
-def differences(before: Photo, after: Photo) -> list[str]:
-    """Where two photographs differ in what counts, a line each; times, versions and UIDs do not."""
+def differences(before: Photo, after: Photo, *, with_owners: bool = False) -> list[str]:
+    """Where two photographs differ in what counts, a line each; times, versions and UIDs do not.
+
+    Shape: `with_owners` also in who wrote which field last.
+    """
     found: list[str] = []
     for kind in sorted(before.objects.keys() | after.objects.keys()):
         if kind in _LEFT_OUT:
@@ -71,17 +74,26 @@ def differences(before: Photo, after: Photo) -> list[str]:
         found += [f"{kind} {'/'.join(key)} is new" for key in sorted(now.keys() - was.keys())]
         for key in sorted(was.keys() & now.keys()):
             if was[key] is not now[key]:
-                found += [f"{kind} {'/'.join(key)} {each}" for each in _differ(lasting(was[key]), lasting(now[key]))]
+                bodies = [lasting(each[key], with_owners=with_owners) for each in (was, now)]
+                found += [f"{kind} {'/'.join(key)} {each}" for each in _differ(*bodies)]
     return found
 
 
-def lasting(body: Object) -> Object:
+def assert_same(before: Photo, after: Photo) -> None:
+    """Raises: AssertionError: with a line for each difference."""
+    found = differences(before, after)
+    if found:
+        raise AssertionError("\n".join(["not as before:", *found]))
+
+
+def lasting(body: Object, *, with_owners: bool = False) -> Object:
     """An object without what differs from one life of it to the next."""
     metadata = {key: value for key, value in body["metadata"].items() if key not in _PASSING}
-    metadata["managedFields"] = sorted(
-        _UID.sub("uid", json.dumps([each["manager"], each["operation"], each.get("subresource", ""), each["fieldsV1"]]))
+    metadata["managedFields"] = {
+        " ".join([each["manager"], each["operation"], each.get("subresource", "")]): _without_uids(each["fieldsV1"])
         for each in metadata.get("managedFields") or ()
-    )
+        if with_owners
+    }
     owners = metadata.get("ownerReferences") or ()
     metadata["ownerReferences"] = [{key: value for key, value in each.items() if key != "uid"} for each in owners]
     made = {**body, "metadata": metadata}
@@ -91,9 +103,15 @@ def lasting(body: Object) -> Object:
     return made
 
 
+def _without_uids(fields: Any) -> Any:
+    return json.loads(_UID.sub("uid", json.dumps(fields)))
+
+
 def _conditions(value: Any) -> Any:
     """Conditions and states of checks: as a set, without their times."""
-    if not isinstance(value, list) or not any(isinstance(each, dict) and "lastTransitionTime" in each for each in value):
+    if not isinstance(value, list) or not any(
+        isinstance(each, dict) and "lastTransitionTime" in each for each in value
+    ):
         return value
     bare = [{key: each[key] for key in each if key not in _PASSING_OF_CONDITIONS} for each in value]
     return sorted(bare, key=lambda each: json.dumps(each, sort_keys=True))

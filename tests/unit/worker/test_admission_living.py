@@ -216,6 +216,21 @@ def test_a_worker_that_begins_knows_what_was_promised_before_it() -> None:
     living(test)
 
 
+def test_what_a_workload_was_promised_before_it_was_admitted_is_not_held_by_it() -> None:
+    async def test(stage: QueueStage) -> None:
+        await stage.take(NODE, groups(NODE, c0=(1, 0), c1=(1, 0)))
+        await reserve(stage, "waits", NODE, 1)
+        await stage.wait(2)
+        await stage.stop()
+        stage.start()
+        await reserve(stage, "one", NODE, 1)
+        await reserve(stage, "two", NODE, 1)
+        await stage.wait(5)
+        assert [answer(stage, name)[0] for name in ("waits", "one", "two")] == ["Ready", "Ready", "Retry"]
+
+    living(test)
+
+
 def test_a_ready_is_said_of_the_ledger_itself_and_not_of_a_cache() -> None:
     async def test(stage: QueueStage) -> None:
         devices = stage.server.kind(str(DEVICES))

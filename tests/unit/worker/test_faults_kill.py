@@ -11,8 +11,9 @@ from functools import cache
 
 import pytest
 
-from engine.cluster.resources import INSTANCE_TYPES, RESOURCE_FLAVORS
+from engine.cluster.resources import INSTANCE_TYPES, RESOURCE_FLAVORS, WORKLOADS
 from tests.fakes.apiserver import Seen
+from tests.fakes.kueue_workloads import is_admitted
 from tests.unit.worker.faults_stage import GPU, FaultStage, bare, on, settled
 from tests.unit.worker.photos import Photo, after_each_write, differences
 from tests.unit.worker.queues_stage import T4
@@ -84,6 +85,10 @@ def drained() -> Photo:
     return told(LEAVING)[-1]
 
 
+def admitted_in(photo: Photo) -> set[str]:
+    return {name for (_, name), body in photo.objects[str(WORKLOADS)].items() if is_admitted(body)}
+
+
 SYNC = Story(bare, full_sync, 60)
 LEAVING = Story(settled, node_leaves, 20)
 STORIES = {
@@ -130,13 +135,11 @@ def heir(photo: Photo) -> Photo:
     return found
 
 
-@pytest.mark.parametrize(
-    ("name", "part"), [(name, part) for name in STORIES for part in range(PARTS.get(name, 1))]
-)
+@pytest.mark.parametrize(("name", "part"), [(name, part) for name in STORIES for part in range(PARTS.get(name, 1))])
 def test_a_worker_killed_after_any_write_leaves_what_another_brings_to_the_same_end(name: str, part: int) -> None:
     *photos, end = told(STORIES[name])
     assert len(photos) >= STORIES[name].writes
-    found = {at: differences(end, heir(photos[at])) for at in range(part, len(photos), PARTS.get(name, 1))}
+    found = {at: differences(end, heir(photos[at]), with_owners=True) for at in range(part, len(photos), PARTS.get(name, 1))}
     assert {at: lines for at, lines in found.items() if lines} == {}
 
 
@@ -148,8 +151,12 @@ def test_an_undisturbed_end_is_what_the_stories_say() -> None:
     left = drained()
     assert len(left.objects[str(RESOURCE_FLAVORS)]) == 5
     assert ("", CUSTOM) not in told(STORIES["type-deleted"])[-1].objects[str(INSTANCE_TYPES)]
-    assert differences(settled(), told(STORIES["derived-type-deleted"])[-1]) == []
-    assert differences(settled(), told(STORIES["node-returns"])[-1]) == []
+    for name in ("derived-type-deleted", "node-returns"):
+        end = told(STORIES[name])[-1]
+        differs = [each for each in differences(settled(), end) if not each.startswith(str(WORKLOADS))]
+        assert differs == [], "all is as before but the Workloads, which say that they were evicted once"
+        assert admitted_in(end) == {"on-a10g", "on-cpu", "on-t4"}
+    assert admitted_in(left) == {"on-t4", "on-cpu"}, "the CPU's Workload has moved to another node"
 
 
 def test_workers_that_die_after_every_fourth_write_get_there_one_after_the_other() -> None:

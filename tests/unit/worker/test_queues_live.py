@@ -336,3 +336,18 @@ def test_a_type_without_a_flavor_keeps_its_queue_held_so_that_nothing_is_admitte
         assert stage.server.get(RESOURCE_FLAVORS, SEVEN[0]) is not None
 
     with_kueue(test)
+
+
+def test_a_flip_of_mixing_makes_the_flavors_anew_and_the_queue_follows() -> None:
+    async def test(stage: QueueStage) -> None:
+        await stage.set(instance_type_mixed_on_node="false")
+        await stage.wait(60)
+        assert (stage.quotas(GENERIC), stage.policy(GENERIC)) == ({SEVEN[0]: "16"}, "None")
+        assert stage.ready(GENERIC) == READY
+        flavor = stage.server.get(RESOURCE_FLAVORS, SEVEN[0])
+        assert flavor["spec"]["nodeLabels"]["feature.gpustack.ai/cpu-only"] == "true"
+        await stage.set(instance_type_mixed_on_node="true")
+        await stage.wait(60)
+        assert len(stage.quotas(GENERIC)) == 4
+
+    with_kueue(test)

@@ -22,6 +22,7 @@ from engine.worker.log import Log
 from engine.worker.metrics import Metrics, Sources
 from engine.worker.options import LOOPBACK, Serving
 from engine.worker.serving import Served
+from tests.behaviour.running import run as run_command
 from tests.unit.features.world import program
 from tests.unit.worker.certificates import make
 
@@ -254,3 +255,24 @@ async def _nothing(_asked: Asked) -> None:
 
 def trusting(certificate: str) -> ssl.SSLContext:
     return ssl.create_default_context(cadata=certificate)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ((), "over http on 127.0.0.1, port 31443"),
+        (("--secure-port", "0"), "serves nothing"),
+        (("--bind-address", "::1"), "over http on ::1, port 31443"),
+        (("--tls-cert-file", "c", "--tls-private-key-file", "k"), "over https on all addresses, port 31443"),
+    ],
+)
+def test_a_check_says_what_would_be_served(given: tuple[str, ...], says: str) -> None:
+    told = run_command("worker", "--check", *given)
+    assert told.exit_code == 0
+    assert says in told.stdout
+
+
+def test_serving_other_machines_without_a_certificate_ends_the_command() -> None:
+    told = run_command("worker", "--check", "--bind-address", "0.0.0.0")
+    assert told.exit_code == 2
+    assert "nothing is served to other machines without TLS" in told.stderr
