@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from engine.lang import ir
 from engine.lang.ast import Literal, Node
@@ -33,8 +34,7 @@ class Expressions(Protocol):
     ) -> tuple[Node, Type] | None: ...
 
 
-@dataclass(slots=True)
-class EmitBuilder:
+class EmitBuilder(Struct):
     """Builds emits of one section.
 
     Shape: `whole` says that one rule alone gives the section's answer (`first`, `list`), so that it has to give every

@@ -7,8 +7,9 @@ combine is `combine`'s); what a section is about it does not know. Never raises 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.errors import EvaluationError
 from engine.lang import ir
@@ -29,8 +30,7 @@ __all__ = ["LateOutput", "Outcome", "OutcomeKind", "SectionEvaluator"]
 MESSAGE_FALLBACK: Final = "refused by rule {rule}; its message could not be written: {why}"
 
 
-@dataclass(slots=True)
-class _Rule:
+class _Rule(Struct):
     id: str
     when: Closure | None
     over: Closure | None

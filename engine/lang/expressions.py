@@ -6,9 +6,10 @@ Keeps what it met, for the oracle and for read sets. What stands around an expre
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.lang.ast import Node
 from engine.lang.check import Scope, check_condition, check_expression
@@ -34,14 +35,13 @@ def _read(text: str) -> tuple[Node, int, int]:
     return node, len(depths), max(depths)
 
 
-@dataclass(slots=True)
-class Expressions:
+class Expressions(Struct):
     """Parses, checks and folds the expressions of one pack."""
 
     diagnostics: Diagnostics
     constants: Mapping[str, Any]
-    nodes: list[Node] = field(default_factory=list)
-    texts: list[tuple[str, Node, Place]] = field(default_factory=list)
+    nodes: list[Node] = []
+    texts: list[tuple[str, Node, Place]] = []
 
     def __call__(
         self, scalar: Scalar, scope: Scope, *, text: str, start: int, nullable: bool = False

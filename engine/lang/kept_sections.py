@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from engine.lang import ir
 from engine.lang.expressions import Expressions
-from engine.lang.library import words
+from engine.lang.library import Used, words
 from engine.lang.source import Place
 from engine.lang.tree import Entry
 from engine.lang.types import Type
@@ -28,8 +28,9 @@ class KeptSection(Struct, frozen=True):
 
 
 class KeptSections(Struct):
-    """The sections of one pack, by name, and what all of them could see. Packs that use libraries keep none."""
+    """The sections of one pack, by name, and what all of them could see."""
 
+    used: tuple[Used, ...]
     constants: Mapping[str, Any]
     named: Mapping[str, Type]
     settings: Type | None
@@ -40,7 +41,34 @@ class KeptSections(Struct):
         kept = self.sections.get(entry.key.text)
         if kept is None or kept.entry.value is not entry.value or not kept.ids.keys().isdisjoint(ids):
             return None
-        if self.named != now.named or self.settings != now.settings or self.constants.keys() != now.constants.keys():
+        if (
+            not _are_alike(self.used, now.used)
+            or self.named != now.named
+            or self.settings != now.settings
+            or self.constants.keys() != now.constants.keys()
+        ):
             return None
         differing = {name for name, value in self.constants.items() if value != now.constants[name]}
-        return None if differing and differing & words(entry.value) else kept
+        return None if differing and differing & _words(entry, now.used) else kept
+
+
+def _are_alike(before: tuple[Used, ...], now: tuple[Used, ...]) -> bool:
+    """Whether the same libraries are used in the same way: `use` is resolved anew for every link."""
+    return before is now or (
+        len(before) == len(now)
+        and all(
+            one.library is other.library and one.values == other.values and one.imported == other.imported
+            for one, other in zip(before, now, strict=True)
+        )
+    )
+
+
+def _words(entry: Entry, used: tuple[Used, ...]) -> set[str]:
+    """Everything that may be a name in a section, in the rules that libraries add to it, and in their lets."""
+    nodes = [entry.value]
+    for one in used:
+        nodes += [let.value for let in one.lets]
+        rules = one.rules.get(entry.key.text)
+        if rules is not None:
+            nodes.append(rules.value)
+    return set().union(*map(words, nodes))

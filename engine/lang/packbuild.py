@@ -79,7 +79,7 @@ class PackBuilder:
         self.expressions: list[Expressions] = []
         self.ids: dict[str, Place] = {}
         self.before = before
-        self.kept = KeptSections(self.constants, self.named, self.settings)
+        self.kept = KeptSections(self.used, self.constants, self.named, self.settings)
 
     def build(self) -> BuiltPack:
         """The compiled pack; sections with errors are left out of it."""
@@ -176,7 +176,7 @@ class PackBuilder:
 
     def _known(self, entry: Entry) -> ir.CompiledSection | None:
         """A section of the pack that this one was made from, if it is the same here."""
-        kept = None if self.before is None or self.used else self.before.find(entry, self.kept, self.ids)
+        kept = None if self.before is None else self.before.find(entry, self.kept, self.ids)
         if kept is None:
             return None
         self.expressions.extend(kept.expressions)
@@ -190,7 +190,7 @@ class PackBuilder:
             return None
         found, seen, ids = len(self.diagnostics), len(self.expressions), set(self.ids)
         made = self._joined(entry, declared, roots)
-        if made is not None and not self.used and len(self.diagnostics) == found:
+        if made is not None and len(self.diagnostics) == found:
             mine = {name: place for name, place in self.ids.items() if name not in ids}
             self.kept.sections[declared.name] = KeptSection(entry, made, tuple(self.expressions[seen:]), mine)
         return made

@@ -7,8 +7,9 @@ Knows no section by name: what a section looks like is the catalogue's, and test
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from engine.errors import InputError
 from engine.lang import ir
@@ -27,8 +28,7 @@ from engine.lang.types import Type
 from engine.values.canonical_json import canonical_json
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A test kind of its own: several sections run as one story.
 
     Shape: `input` and `emit` in the catalogue's notation; `covers` are the sections it runs.
@@ -41,15 +41,14 @@ class Scenario:
     run: Callable[[Program, str, Mapping[str, Any], Observer], Ran]
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+class Joint(Struct, frozen=True):
     """What the sections' side knows about testing them.
 
     Shape: `ready(program, section, maker, inputs)` completes a section's input before it is evaluated; `never_empty` are
     input lists that always have an element; `golden(pack, cases)` words what else a pack's tests have to show.
     """
 
-    scenarios: Mapping[str, Scenario] = field(default_factory=dict)
+    scenarios: Mapping[str, Scenario] = {}
     ready: Callable[[Program, str, str | None, Mapping[str, Any]], Mapping[str, Any]] = lambda _p, _s, _m, inputs: (
         inputs
     )
@@ -57,8 +56,7 @@ class Joint:
     golden: Callable[[LinkedPack, Sequence[Case]], Iterable[str]] = lambda _pack, _cases: ()
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A test that failed (RP720) or could not be run (RP701, RP720)."""
 
     code: str
@@ -73,8 +71,7 @@ class Failure:
         return f"{at}{self.pack}: {self.test}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class TestReport:
+class TestReport(Struct, frozen=True):
     """The result of all tests of a program. `coverage` lists what no test showed; empty unless it was asked for."""
 
     __test__ = False  # pytest would collect it

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.lang.types import MISSING, Kind, Type
 
@@ -17,8 +18,7 @@ _LONGEST: Final = 400
 """Characters of a value that a message shows; ours, so that a difference fits a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One place where the two differ; MISSING stands for a key or element that is not there."""
 
     path: str

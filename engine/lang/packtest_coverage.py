@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.lang import ir
 from engine.lang.ast import Field, Literal, MultiSelectList, Node, Subexpression
@@ -17,8 +18,7 @@ MANY: Final = 2
 """From two items on, one more teaches nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleShape:
+class RuleShape(Struct, frozen=True):
     """What one leaf rule could do.
 
     Shape: `over` holds, outermost first, the path each `forEach` above it walks (`""` where it is no plain path). A constant
@@ -33,8 +33,7 @@ class RuleShape:
     optional_keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Something no test showed. `code` is a diagnostic's."""
 
     code: str

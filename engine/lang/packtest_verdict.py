@@ -6,8 +6,9 @@ Says why a case failed, or nothing. Evaluates no section and spreads no case out
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.lang.outcome import Outcome, OutcomeKind
 from engine.lang.packtest_cases import Case
@@ -19,8 +20,7 @@ _MOST_SHOWN: Final = 5
 """Differences a failure's message names; the rest are counted (they are all in `differences`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What one case came to. `refused` is the refusal's text, `unknown` why it could not tell; both None otherwise."""
 
     value: Any

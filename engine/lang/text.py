@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MARK = b"\xef\xbb\xbf"
 _MULTIBYTE = re.compile(r"[^\x00-\x7f]")
 # What YAML 1.2 §5.1 does not call printable.
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|[\ud800-\udfff]|[\ufeff\ufffe\uffff]")
 _MOST_REPORTED = 20  # ours: a binary file has thousands of them, and one is enough to know
 
 

@@ -16,7 +16,7 @@ from engine.lang.lint_logic import Condition, can_hold
 from engine.lang.lint_scope import Leaf
 from engine.lang.parser import parse
 from engine.sections import inject
-from engine.sections.packtests import served_modes
+from engine.sections.served_modes import served_modes
 
 _GRANTS: Final = {
     "exclusive": ("whole",),

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from engine.errors import InputError
-from engine.lang import ir
 from engine.lang.observe import Observer
 from engine.lang.packtest import Joint, Scenario
 from engine.lang.packtest_cases import Case
@@ -22,6 +21,7 @@ from engine.sections.alloc_input import Stage, alloc_notation
 from engine.sections.allocation import COULD_NOT_TELL, Circumstances, allocate
 from engine.sections.allocation_outcome import read_ranges, write_ranges
 from engine.sections.recover import Corrupt, Elsewhere, Recovered, block_for, recover
+from engine.sections.served_modes import served_modes
 
 STAGES: Final = tuple(stage.value for stage in Stage)
 _GRANTS: Final = {"exclusive": "whole", "shared": "whole", "sliced": "slice", "partitioned": "partition"}
@@ -137,24 +137,6 @@ def _unread(pack: LinkedPack, cases: Sequence[Case]) -> Iterator[str]:
     for block in blocks:
         if block not in read:
             yield f"no golden test reads an old {block['files']}: a `recover` that states what it holds"
-
-
-def served_modes(pack: LinkedPack) -> Iterator[str]:
-    """The modes a pack can serve, as far as its `features` rules say."""
-    yield from ("exclusive", "shared", "visibility")
-    features = pack.sections.get("features")
-    emits = [rule.emit for rule in ir.leaves(features.rules)] if features is not None else []
-    if any(_may_be(emit, "logicalSlices", but_not=0) for emit in emits):
-        yield "sliced"
-    if any(_may_be(emit, "partitions", but_not=False) for emit in emits):
-        yield "partitioned"
-
-
-def _may_be(emit: ir.Emit | None, name: str, *, but_not: Any) -> bool:
-    """Whether an emit gives the field anything but that value."""
-    entries = emit.entries if isinstance(emit, ir.Entries) else ()
-    given = [entry.value for entry in entries if entry.key == name]
-    return any(not (isinstance(one, ir.Constant) and one.value == but_not) for one in given)
 
 
 ALLOCATION: Final = Scenario(

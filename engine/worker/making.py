@@ -13,6 +13,7 @@ from engine.chain.pools import KIND, PoolView
 from engine.chain.types import MadeType, TypeMaker, check_spec
 from engine.cluster.objects import Owned
 from engine.errors import EvaluationError, InputError
+from engine.values.names import is_label_key, is_label_value
 from engine.worker.asking import Keys
 from engine.worker.controllers.instancetype import REFUSED, UNTOLD, Refusal
 from engine.worker.inforce import InForce
@@ -68,10 +69,22 @@ class Making:
     def _make(self, name: str, spec: Mapping[str, Any]) -> Made:
         try:
             check_spec(name, spec)
-            return self._maker.author(name, spec), None
+            return _fitting(self._maker.author(name, spec)), None
         except InputError as error:
             remedy = "its spec cannot change: delete the InstanceType, and create it with one that fits"
             return None, Refusal(REFUSED, f"{error}; {remedy}")
         except EvaluationError as error:
             remedy = "the InstanceType is served as soon as the rules can tell; `engine explain` shows the rule"
             return None, Refusal(UNTOLD, f"{error}; {remedy}")
+
+
+def _fitting(made: MadeType) -> MadeType:
+    """Raises: InputError: a label of the type could not be written; a name in its spec is too long, or no name."""
+    for key, text in sorted(made.labels.items()):
+        if not (is_label_key(key) and is_label_value(text)):
+            raise InputError(
+                f"InstanceType {made.name} is invalid",
+                why=f'its label {key}="{text}" is none: at most 63 letters, digits, "-", "_" and "." after the slash and in'
+                " the value, with a letter or digit at both ends",
+            )
+    return made

@@ -25,7 +25,10 @@ from tests.unit.charts.chart import NAMESPACE, OWN, WORKER, Rendered, arguments,
 pytestmark = pytest.mark.e2e
 
 RELEASE = "engine"
+VALUES: dict[str, Any] = {**OWN, "rbac": {"kueueNamespace": "kueue-system"}}
+"""The testbed's Kueue stands for one that a site installed itself."""
 MACHINE = REPOSITORY / "tests" / "machines" / "walkthrough" / "node-a10g.yaml"
+TYPES = "/apis/worker.gpustack.ai/v1/instancetypes"
 FLAVORS = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -52,7 +55,7 @@ def installed(cluster: Cluster, chart: Path) -> Iterator[Rendered]:
         cluster.api.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     cluster.api.patch(f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {ENFORCE: "restricted"}}})
     try:
-        yield Rendered({"release": helm(cluster, "install", chart, OWN)["manifest"]})
+        yield Rendered({"release": helm(cluster, "install", chart, VALUES)["manifest"]})
     finally:
         helm(cluster, "uninstall")
         cluster.api.patch(f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {ENFORCE: None}}})
@@ -60,9 +63,11 @@ def installed(cluster: Cluster, chart: Path) -> Iterator[Rendered]:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What became of a worker that saw one node come and go."""
+    """What became of a worker that saw one node come and go, and somebody delete the types."""
 
     flavors: set[str]
+    phases: dict[str, str]
+    fit: dict[str, str]
     is_running: bool
     log: str
 
@@ -85,11 +90,17 @@ def worked(
             eventually(
                 lambda: any("a10g" in name for name in names(cluster, FLAVORS)), 60, what="the node has its flavors"
             )
-            made = names(cluster, FLAVORS)
+            eventually(lambda: set(phases(cluster).values()) == {"Active"}, 60, what="its types are active")
+            made, active = names(cluster, FLAVORS), phases(cluster)
+            eventually(lambda: fit_labels(cluster), 30, what="its cards are told of in labels")
+            fit = fit_labels(cluster)
             for name in player.names:
                 player.remove(name)
             eventually(lambda: not names(cluster, FLAVORS), 60, what="they go with it")
-        return Worked(made, process.is_running, cluster.log("installed-worker", 2000))
+            for name in active:
+                cluster.api.delete(f"{TYPES}/{name}")
+            eventually(lambda: not names(cluster, TYPES), 60, what="types go, and their queues")
+        return Worked(made, active, fit, process.is_running, cluster.log("installed-worker", 2000))
     finally:
         process.stop()
 
@@ -110,6 +121,16 @@ def helm(
     return json.loads(done.stdout)
 
 
+def phases(cluster: Cluster) -> dict[str, str]:
+    found = cluster.api.find(TYPES) or {"items": []}
+    return {each["metadata"]["name"]: each.get("status", {}).get("phase", "") for each in found["items"]}
+
+
+def fit_labels(cluster: Cluster) -> dict[str, str]:
+    labels = cluster.api.get("/api/v1/nodes/node-a10g")["metadata"]["labels"]
+    return {key: value for key, value in labels.items() if ".fit." in key}
+
+
 def names(cluster: Cluster, path: str) -> set[str]:
     return {each["metadata"]["name"] for each in cluster.api.get(path)["items"]}
 
@@ -125,6 +146,8 @@ def test_the_api_server_takes_every_object_and_lets_the_pod_into_a_restricted_na
 
 def test_a_worker_with_the_charts_rights_and_arguments_builds_the_chain(worked: Worked) -> None:
     assert any("a10g" in name for name in worked.flavors)
+    assert worked.phases == {"gpustack--generic-linux-amd64": "Active", "gpustack--nvidia-a10g-linux-amd64": "Active"}
+    assert sorted(worked.fit.values()) == ["1", "1600000"]
     assert worked.is_running
     assert "orbidden" not in worked.log, worked.log
 
@@ -132,11 +155,11 @@ def test_a_worker_with_the_charts_rights_and_arguments_builds_the_chain(worked: 
 def test_an_upgrade_brings_a_new_pack_and_old_values_go_on(cluster: Cluster, installed: Rendered, chart: Path) -> None:
     pack = "# ids: 19e5, 1e3\napiVersion: rules.gpustack.ai/v1alpha1\n"
     before = cluster.api.get(DEPLOYMENT)["metadata"]["uid"]
-    helm(cluster, "upgrade", chart, {**OWN, "packs": {"acme": pack}})
+    helm(cluster, "upgrade", chart, {**VALUES, "packs": {"acme": pack}})
     live = cluster.api.get(f"{CONFIG_MAPS}/engine-pack-extra-acme")
     assert live["data"] == {"acme.yaml": pack}
     assert cluster.api.get(DEPLOYMENT)["metadata"]["uid"] == before
-    helm(cluster, "upgrade", chart, OWN)
+    helm(cluster, "upgrade", chart, VALUES)
     assert cluster.api.find(f"{CONFIG_MAPS}/engine-pack-extra-acme") is None
 
 
@@ -161,5 +184,5 @@ def test_an_uninstall_leaves_definitions_and_settings(
     assert names(cluster, DEFINITIONS) == before
     assert cluster.api.find(f"/api/v1/namespaces/{NAMESPACE}/secrets/gpustack-settings") is not None
     # and it can come back over what it left
-    helm(cluster, "install", chart, OWN)
+    helm(cluster, "install", chart, VALUES)
     assert cluster.api.find(DEPLOYMENT) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -135,7 +136,10 @@ def test_a_thousand_nodes_stay_ready(cluster: Cluster, machinery: Machinery) -> 
         states = [condition(each, "Ready")["status"] for each in listed if each["metadata"]["name"] in mine]
         assert len(states) == 1000
         assert set(states) == {"True"}
-    cluster.api.delete("/api/v1/nodes")  # all of them, in one go
+    while cluster.api.get("/api/v1/nodes", limit=1)["items"]:
+        # On a busy machine one request does not live long enough for a thousand; what it has done stays done.
+        with suppress(TimeoutError):
+            cluster.api.delete("/api/v1/nodes")
 
 
 def _in_phase(cluster: Cluster, name: str, phase: str) -> dict | None:

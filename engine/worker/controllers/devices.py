@@ -31,7 +31,7 @@ UNREADABLE: Final = "Unreadable"
 class DevicesNeighbourhood:
     """One object and its Node.
 
-    Shape: `live` is None for one that never could be read; `node` is None when it is not in the cache, and `is_node_gone`
+    Shape: `live` is None for one that cannot be read; `node` is None when it is not in the cache, and `is_node_gone`
     when the API server itself has said so; `conditions` are what people should know of the object.
     """
 

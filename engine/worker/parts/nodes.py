@@ -137,8 +137,10 @@ class CardsPart:
 
     def _seen_devices(self, name: str) -> DevicesNeighbourhood | None:
         at, node = self._stage.informers.devices.cache, self._stage.fleet.node(name)
-        live = at.get(name)
-        if live is None and ObjectKey("", name) not in at.broken:
+        is_broken = ObjectKey("", name) in at.broken
+        # Of one that cannot be read any more the labels are not known either: writing them would never come to an end.
+        live = None if is_broken else at.get(name)
+        if live is None and not is_broken:
             return None
         return DevicesNeighbourhood(name, live, node, conditions=self._conditions(name))
 

@@ -16,6 +16,7 @@ import pytest
 from charts import build
 from engine.cluster import resources
 from engine.cluster.resources import Resource
+from engine.worker.controllers.kueueconfig import CONFIG
 from engine.worker.options import LEASE
 from tests.unit.charts.chart import read
 
@@ -137,7 +138,7 @@ def test_the_client_speaks_of_no_kind_that_the_table_does_not_know():
     assert named <= known
 
 
-@pytest.mark.parametrize("part", ["cluster", "namespace"])
+@pytest.mark.parametrize("part", ["cluster", "namespace", "kueue"])
 def test_no_rule_has_a_wildcard_and_every_rule_has_a_reason(part):
     for rule in TABLE[part]:
         assert rule["why"]
@@ -190,3 +191,14 @@ def test_the_rendered_roles_are_the_table_and_nothing_else(default):
     for kind in ("ClusterRoleBinding", "RoleBinding"):
         assert default.one(kind)["subjects"] == [account]
     assert default.pod["serviceAccountName"] == account["name"]
+
+
+def test_a_kueue_elsewhere_is_read_by_one_name_and_nothing_else(render):
+    rendered = render({"rbac": {"kueueNamespace": "kueue-system"}})
+    (role,) = [each for each in rendered.of("Role") if each["metadata"]["namespace"] == "kueue-system"]
+    assert role["rules"] == [{key: value for key, value in TABLE["kueue"][0].items() if key != "why"}]
+    (binding,) = [each for each in rendered.of("RoleBinding") if each["metadata"]["namespace"] == "kueue-system"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"][0]["namespace"] == "gpustack-system"
+    rule = TABLE["kueue"][0]
+    assert (rule["resourceNames"], rule["verbs"]) == ([CONFIG], ["get"])

@@ -16,7 +16,8 @@ from engine.lang.packtest_cases import Case
 from engine.lang.source import Source
 from engine.lang.types import MISSING
 from engine.sections.catalog import CATALOGUE
-from engine.sections.packtests import JOINT, completed, served_modes
+from engine.sections.packtests import JOINT, completed
+from engine.sections.served_modes import served_modes
 
 PACKS = Path(__file__).parents[2] / "packs"
 MAKERS = ("amd", "hygon", "metax")

@@ -112,7 +112,9 @@ def test_a_node_that_flaps_fifty_times_is_written_no_more_than_its_changes_and_e
         body = stage.server.get(NODES, "node-t4-b")
         was = settled().objects["nodes"][("", "node-t4-b")]["status"].get("conditions")
         patch = {"status": {"conditions": was}}
-        verbs.merge_patch(stage.server, stage.server.kind("nodes"), ("", body["metadata"]["name"]), patch, "kubelet", "status")
+        verbs.merge_patch(
+            stage.server, stage.server.kind("nodes"), ("", body["metadata"]["name"]), patch, "kubelet", "status"
+        )
 
     survives(happens)
 

@@ -139,7 +139,9 @@ def heir(photo: Photo) -> Photo:
 def test_a_worker_killed_after_any_write_leaves_what_another_brings_to_the_same_end(name: str, part: int) -> None:
     *photos, end = told(STORIES[name])
     assert len(photos) >= STORIES[name].writes
-    found = {at: differences(end, heir(photos[at]), with_owners=True) for at in range(part, len(photos), PARTS.get(name, 1))}
+    found = {
+        at: differences(end, heir(photos[at]), with_owners=True) for at in range(part, len(photos), PARTS.get(name, 1))
+    }
     assert {at: lines for at, lines in found.items() if lines} == {}
 
 

@@ -102,7 +102,7 @@ def test_leaders_that_follow_each_other_every_two_seconds_finish_a_migration_tog
         await stage.wait(90)
         assert stage.admitted() == list(ADMITTED)
         assert "on-t4" not in stage.evictions()
-        assert [each for each in stage.quotas(A10G).values()] == ["1600k"]
+        assert list(stage.quotas(A10G).values()) == ["1600k"]
         assert await stage.at_rest() == []
 
     on(settled(), main)
