@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo demo-live test test-fast test-e2e test-faults coverage testbed lint bench fuzz schemas compliance chart chart-test locks clean
+.PHONY: help demo demo-live test test-fast test-living test-e2e test-faults coverage testbed lint bench fuzz schemas compliance chart chart-test locks clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -16,10 +16,13 @@ demo: $(VENV)/.runtime ## a recorded four-node cluster: machines in, the Kueue c
 demo-live: $(VENV)/.dev ## the walkthrough on a real control plane: a worker, kubectl, tables
 	@$(BIN)/python -m tests.e2e.demo_live
 
-test: test-fast test-e2e ## the fast tests, then one case of each kind on a real control plane
+test: test-fast test-living test-e2e ## the fast tests, whole workers in memory, then one case of each kind on a real control plane
 
 test-fast: $(VENV)/.dev compliance ## no network, no root
-	$(BIN)/python -m pytest -n 2 -m "not e2e and not faults"
+	$(BIN)/python -m pytest -n 2 -m "not living and not e2e and not faults"
+
+test-living: $(VENV)/.dev ## whole workers against an API server in memory, on a virtual clock
+	$(BIN)/python -m pytest -n 2 -m "living and not faults"
 
 coverage: $(VENV)/.dev compliance ## the tests of the pure core again, with branch coverage (slower)
 	$(BIN)/python -m pytest -q -n 2 $(addprefix tests/unit/,values lang domain sections chain machines) tests/property tests/golden --cov --cov-report=term:skip-covered

@@ -25,6 +25,11 @@ class Listed:
         """The module that holds the command."""
         return f"engine.cli.{self.name}"
 
+    @property
+    def is_service(self) -> bool:
+        """Whether it talks to a cluster, perhaps for months."""
+        return self.group == _SERVICES
+
 
 _RULES: Final = "Rules"
 _CHAIN: Final = "Machines and the chain"

@@ -11,10 +11,11 @@ import os
 import sys
 import threading
 
-from engine.cli.commands import PROGRAM, overview
+from engine.cli.commands import BY_NAME, PROGRAM, overview
 
 INTERRUPTED = 130  # what shells give a program that was interrupted
 COLLECT_AFTER = 1_000_000  # objects made and not yet freed: a hundred MiB of them at most
+COLLECT_AFTER_IN_SERVICES = 200_000  # they live on, with what was not collected
 COMPLETION_VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
 
@@ -23,7 +24,8 @@ def main() -> None:
     if sys.argv[1:] in ([], ["--help"], ["-h"]) and COMPLETION_VARIABLE not in os.environ:
         sys.exit(_print_overview())
     # A command lives for seconds and makes few cycles: collecting its trees again and again costs a fifth of its time.
-    gc.set_threshold(COLLECT_AFTER)
+    listed = BY_NAME.get("".join(sys.argv[1:2]))  # nothing is named while a shell completes
+    gc.set_threshold(COLLECT_AFTER_IN_SERVICES if listed is not None and listed.is_service else COLLECT_AFTER)
     try:
         from engine.cli.group import cli
 

@@ -51,7 +51,8 @@ class WorkQueue(Generic[K]):
         self._windows_swept_at = 1024
         self._failures: dict[K, int] = {}
         self._is_closed = False
-        self._changed = asyncio.Event()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._timekeeper: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
         """Keys ready to be worked on: the queue's depth."""
@@ -116,6 +117,8 @@ class WorkQueue(Generic[K]):
                 key = self._ready.popleft()
                 self._queued.discard(key)
                 self._active.add(key)
+                if self._timers and self._timekeeper is None:
+                    self._wake_one()
                 return key
             if self._is_closed and not self._active:
                 raise QueueClosed
@@ -127,7 +130,8 @@ class WorkQueue(Generic[K]):
         if key in self._again:
             self._again.discard(key)
             self.add(key)
-        self._wake()
+        if self._is_closed:
+            self._wake_all()
 
     def close(self) -> None:
         """Takes no more keys and drops the delayed ones; what is ready is still worked on."""
@@ -135,7 +139,7 @@ class WorkQueue(Generic[K]):
         self._waiting.clear()
         self._timers.clear()
         self._again.clear()
-        self._wake()
+        self._wake_all()
 
     async def drain(self) -> None:
         """Closes, and returns when the last key is done."""
@@ -150,7 +154,7 @@ class WorkQueue(Generic[K]):
             self._sweep_windows(now)
         self._queued.add(key)
         self._ready.append(key)
-        self._wake()
+        self._wake_one()
 
     def _wait_until(self, key: K, when: float) -> None:
         due = self._waiting.get(key)
@@ -159,7 +163,8 @@ class WorkQueue(Generic[K]):
         self._waiting[key] = when
         self._order += 1
         heapq.heappush(self._timers, (when, self._order, key))
-        self._wake()
+        if self._timers[0][1] == self._order:
+            self._wake_one(self._timekeeper)
 
     def _promote(self) -> None:
         now = self._clock.monotonic()
@@ -174,16 +179,35 @@ class WorkQueue(Generic[K]):
                 self._enqueue(key, now)
 
     async def _wait(self) -> None:
-        self._changed.clear()
-        seconds = max(0.0, self._timers[0][0] - self._clock.monotonic()) if self._timers else None
+        """Cost: one waiter keeps the time, and one is woken for each key: a change would else stir every idle worker."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._idle.append(waiter)
+        seconds = None
+        if self._timers and self._timekeeper is None:
+            self._timekeeper = waiter
+            seconds = max(0.0, self._timers[0][0] - self._clock.monotonic())
         try:
             async with asyncio.timeout(seconds):
-                await self._changed.wait()
+                await waiter
         except TimeoutError:
             pass
+        finally:
+            if self._timekeeper is waiter:
+                self._timekeeper = None
+            if waiter in self._idle:
+                self._idle.remove(waiter)
 
-    def _wake(self) -> None:
-        self._changed.set()
+    def _wake_one(self, waiter: asyncio.Future[None] | None = None) -> None:
+        """This waiter, or whoever has waited longest. Shape: one whose time is just over wakes by itself."""
+        if waiter is None or waiter.done():
+            waiter = next((each for each in self._idle if not each.done()), None)
+        if waiter is not None:
+            self._idle.remove(waiter)
+            waiter.set_result(None)
+
+    def _wake_all(self) -> None:
+        for _ in range(len(self._idle)):
+            self._wake_one()
 
     def _sweep_windows(self, now: float) -> None:
         if len(self._window_ends) >= self._windows_swept_at:

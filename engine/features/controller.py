@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.cluster.actions import Action, EmitEvent, MergePatch, ObjectReference
-from engine.cluster.client import Client
+from engine.cluster.client import IN_FLIGHT, Client
 from engine.cluster.errors import Conflict, NotFound
 from engine.cluster.informer import Informer, Trouble
 from engine.cluster.objects import Node, OwnedMeta, Part
@@ -48,10 +48,13 @@ _MANAGED_NODES: Final[Resource[ManagedNode]] = Resource(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the controller goes about it. Source of the window: specification 50 §5.2."""
+    """How the controller goes about it. Source of the window: specification 50 §5.2.
+
+    Shape: `workers` are as many as a client has calls under way, so that labels are not what waits on a slow API server.
+    """
 
     provider: Provider = Provider.BUILTIN
-    workers: int = 10
+    workers: int = IN_FLIGHT
     window_seconds: float = 0.15
 
 

@@ -13,8 +13,9 @@ from msgspec import Struct
 from engine.lang import ir
 from engine.lang.expressions import Expressions
 from engine.lang.library import Used, words
+from engine.lang.packs import Pack
 from engine.lang.source import Place
-from engine.lang.tree import Entry
+from engine.lang.tree import Entry, plain
 from engine.lang.types import Type
 
 
@@ -27,9 +28,26 @@ class KeptSection(Struct, frozen=True):
     ids: Mapping[str, Place]
 
 
-class KeptSections(Struct):
-    """The sections of one pack, by name, and what all of them could see."""
+class KeptTests(Struct, frozen=True):
+    """The tests and bases of one pack as plain data, beside the pack they were written in."""
 
+    pack: Pack
+    tests: tuple[Mapping[str, Any], ...]
+    bases: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, pack: Pack, before: KeptTests | None) -> KeptTests:
+        """Those of a pack; overlays leave them as they are, so that a changed pack has those of the one it was made from."""
+        if before is not None and before.pack.tests is pack.tests and before.pack.bases is pack.bases:
+            return before
+        tests = tuple({"place": node.place, **plain(node)} for node in pack.tests)
+        return cls(pack, tests, {name: plain(base.value) for name, base in pack.bases.items()})
+
+
+class KeptSections(Struct):
+    """The sections of one pack, by name, what all of them could see, and its tests."""
+
+    tests: KeptTests
     used: tuple[Used, ...]
     constants: Mapping[str, Any]
     named: Mapping[str, Type]

@@ -19,14 +19,14 @@ from engine.lang.kept_sections import KeptSections
 from engine.lang.library import LIBRARY, Used, is_within, resolve, warn_of_unused
 from engine.lang.overlay import OVERLAY, Overlay, apply_overlays, with_overlays
 from engine.lang.overrides import apply_overrides
-from engine.lang.packbuild import PackBuilder, node_place, setting_name
+from engine.lang.packbuild import PackBuilder, setting_name
 from engine.lang.packs import Pack, PackFiles, gather
 from engine.lang.program import LinkedPack, Program
 from engine.lang.section import Catalogue, Owner
 from engine.lang.source import Place
 from engine.lang.tree import Entry, Map, Scalar, plain
 
-__all__ = ["SHARED_BLOCKS", "Linked", "link", "node_place", "setting_name"]
+__all__ = ["SHARED_BLOCKS", "Linked", "link", "setting_name"]
 
 SHARED_BLOCKS: Final = ("constants", "tiers", "settings")
 """Blocks that one derivation gives and every pack sees."""

@@ -17,7 +17,7 @@ from engine.lang import ir
 from engine.lang.check import Scope
 from engine.lang.diagnostics import Diagnostics, Related, nearest
 from engine.lang.expressions import Expressions
-from engine.lang.kept_sections import KeptSection, KeptSections
+from engine.lang.kept_sections import KeptSection, KeptSections, KeptTests
 from engine.lang.library import Used, mentioned, merged_tables
 from engine.lang.notation import parse_type
 from engine.lang.packs import Pack
@@ -27,7 +27,7 @@ from engine.lang.readset import read_paths
 from engine.lang.section import Catalogue, Combine, Owner, Section
 from engine.lang.sectionbuild import SectionBuilder, build_lets
 from engine.lang.source import Place
-from engine.lang.tree import Entry, Map, Node, Scalar, Seq, Style, plain
+from engine.lang.tree import Entry, Map, Scalar, Seq, Style, plain
 from engine.lang.types import ANY, STR, Member, Type, map_of, object_of, type_of
 
 _SETTING_TYPES: Final = {"boolean": "bool", "integer": "int", "string": "str"}
@@ -79,7 +79,8 @@ class PackBuilder:
         self.expressions: list[Expressions] = []
         self.ids: dict[str, Place] = {}
         self.before = before
-        self.kept = KeptSections(self.used, self.constants, self.named, self.settings)
+        tests = KeptTests.of(pack, None if before is None else before.tests)
+        self.kept = KeptSections(tests, self.used, self.constants, self.named, self.settings)
 
     def build(self) -> BuiltPack:
         """The compiled pack; sections with errors are left out of it."""
@@ -98,8 +99,8 @@ class PackBuilder:
                 sections=sections,
                 blocks=self.blocks,
                 derived=derived,
-                tests=tuple({"place": node_place(node), **plain(node)} for node in self.pack.tests),
-                bases={name: plain(base.value) for name, base in self.pack.bases.items()},
+                tests=self.kept.tests.tests,
+                bases=self.kept.tests.bases,
                 variant=self._variant,
             ),
             self.expressions,
@@ -365,11 +366,6 @@ def _sections_of(pack: Pack) -> tuple[Entry, ...]:
 
 def _key(text: str, like: Scalar) -> Scalar:
     return Scalar(text, text, Style.PLAIN, like.span, like.source)
-
-
-def node_place(node: Node) -> Place:
-    """Where a node stands."""
-    return node.place
 
 
 def setting_name(dashed: str) -> str:

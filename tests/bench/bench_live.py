@@ -86,8 +86,8 @@ def measure(cluster: Cluster, names: list[str]) -> None:
         worker = cluster.spawn(_WORKER, argv)
         led = leads(worker, 1)
         begun = did(cluster)
-        until(lambda: not any(labelled_not(api, key) for key in LABELS), COLD_SECONDS)
-        show(f"{len(names):,} Nodes cold, from leading", time.time() - led, "s", "<= 10")
+        labelled = watch.wait_labelled(LABELS, COLD_SECONDS)
+        show(f"{len(names):,} Nodes cold, from leading", labelled - led, "s", "<= 10")
         cold = did(cluster).since(begun)
         show("its CPU time meanwhile, a Node", 1000 * cold.cpu_seconds / len(names), "ms")
         rested = until_rested(cluster, begun)
@@ -147,11 +147,6 @@ def settle(api: Api, nodes: Sequence[PlayedNode]) -> None:
         now = repr([(each["metadata"].get("annotations"), each.get("spec")) for each in api.get(NODES)["items"]])
         if now != last:
             last, since = now, time.monotonic()
-
-
-def labelled_not(api: Api, key: str) -> bool:
-    """Whether some Node lacks a label."""
-    return bool(api.get(NODES, labelSelector=f"!{key}", limit=1)["items"])
 
 
 def leads(worker: Process, count: int) -> float:

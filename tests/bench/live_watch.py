@@ -118,6 +118,7 @@ class Watch:
     def __init__(self, api: Api) -> None:
         self._api = api.another()
         self.relabelled = 0
+        self._last = time.time()
         listed = self._api.get(NODES)
         self._version = listed["metadata"]["resourceVersion"]
         self._labels = {each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in listed["items"]}
@@ -143,14 +144,29 @@ class Watch:
                 raise AssertionError(f"{node} did not get {LABEL}={value} within 60 s")
             return self._seen[node, value] - begun
 
+    def wait_labelled(self, keys: tuple[str, ...], seconds: float) -> float:
+        """The time (of `time.time`) when all Nodes had all keys. Asks nothing of the API server, which would be measured.
+
+        Raises: AssertionError: it took too long.
+        """
+        with self._news:
+            if not self._news.wait_for(
+                lambda: all(set(keys) <= each.keys() for each in self._labels.values()), seconds
+            ):
+                lacking = sum(not set(keys) <= each.keys() for each in self._labels.values())
+                raise AssertionError(f"{lacking} Nodes lack labels after {seconds:.0f} s")
+            return self._last
+
     def _run(self) -> None:
         with suppress(OSError, http.client.HTTPException, ApiError, ValueError):
             for _, node in self._api.watch(NODES, resourceVersion=self._version):
                 name, labels = node["metadata"]["name"], node["metadata"].get("labels", {})
-                self.relabelled += labels != self._labels.get(name)
-                self._labels[name] = labels
-                value = labels.get(LABEL)
-                if value:
-                    with self._news:
-                        self._seen.setdefault((name, value), time.monotonic())
-                        self._news.notify_all()
+                if labels == self._labels.get(name):
+                    continue
+                with self._news:
+                    self.relabelled += 1
+                    self._labels[name] = labels
+                    self._last = time.time()
+                    if LABEL in labels:
+                        self._seen.setdefault((name, labels[LABEL]), time.monotonic())
+                    self._news.notify_all()

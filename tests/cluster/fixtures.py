@@ -18,6 +18,7 @@ from tests.cluster.player import NodePlayer
 
 MARKERS = (
     "e2e: needs the real control plane of tests/cluster",
+    "living: a whole worker against the API server in memory, on a virtual clock",
     "faults: a long run of faults against the real control plane; left out of `make test`",
 )
 

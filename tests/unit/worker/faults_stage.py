@@ -10,7 +10,12 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any
 
+from engine.cluster.errors import Unreachable
 from engine.cluster.resources import WORKLOADS
+from engine.cluster.transport import Request
+from engine.worker.app import Worker
+from tests.fakes.apiserver import FakeTransport
+from tests.fakes.faults import Faults
 from tests.fakes.store import Object
 from tests.fakes.virtual import run
 from tests.unit.worker.photos import Photo, assert_same
@@ -32,6 +37,16 @@ class FaultStage(QueueStage):
         self.kueue._transform = _charge
         if photo is not None:
             photo.hang(self.server)
+
+    def kill(self, name: str) -> None:
+        """A worker ends as by SIGKILL: not one more request of it gets out."""
+
+        def dead(_request: Request) -> None:
+            raise Unreachable("killed")
+
+        worker, task = self.workers.pop(name)
+        transport(worker).faults = Faults(before=dead)
+        task.cancel()
 
     async def admit_all(self) -> None:
         """A Workload in each of the three queues."""
@@ -64,6 +79,12 @@ class FaultStage(QueueStage):
         count = len(self.writes_of_workers())
         await self.wait(seconds)
         return self.writes_of_workers()[count:]
+
+
+def transport(worker: Worker) -> FakeTransport:
+    """By which a worker reaches the server."""
+    found: FakeTransport = worker._client._caller.transport  # type: ignore[assignment]
+    return found
 
 
 def on(photo: Photo | None, happens: Happens) -> Any:
@@ -115,7 +136,9 @@ def from_the_start(happens: Happens) -> None:
     on(bare(), happens)
 
 
-def survives(happens: Happens, *, seconds: float = 60, is_started: bool = True, **options: Any) -> FaultStage:
+def survives(
+    happens: Happens, *, seconds: float = 60, rest_seconds: float = 3600, is_started: bool = True, **options: Any
+) -> FaultStage:
     """Something happens to a worker at rest; `seconds` later all is as it was, nobody was evicted, and nothing is written."""
 
     async def main(stage: FaultStage) -> FaultStage:
@@ -127,7 +150,7 @@ def survives(happens: Happens, *, seconds: float = 60, is_started: bool = True, 
         assert_same(settled(), Photo.of(stage.server))
         assert stage.evictions() == []
         assert stage.admitted() == list(ADMITTED)
-        assert await stage.at_rest() == []
+        assert await stage.at_rest(rest_seconds) == []
         return stage
 
     found: FaultStage = on(settled(), main)

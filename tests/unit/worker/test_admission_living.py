@@ -15,6 +15,8 @@ from tests.fakes.faults import Storm
 from tests.unit.worker.queues_stage import A10G, CHECK, CREDITS, T4, QueueStage, with_kueue
 from tests.unit.worker.stage import objects
 
+pytestmark = pytest.mark.living
+
 GPU = "nvidia.com/gpu"
 UNITS = 1_600_000
 YES = "the assigned flavor pool has enough free cards to place the request"

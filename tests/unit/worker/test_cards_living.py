@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from engine.cluster.resources import DEVICES, NODES
 from tests.fakes.faults import Storm
 from tests.fakes.virtual import run
 from tests.golden.objects import read
 from tests.unit.worker.stage import Stage, objects, played
+
+pytestmark = pytest.mark.living
 
 A10G = "node-a10g"
 UNITS = "sliced-max-free-units.fit.gpustack.ai/nvidia-a10g"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from engine.cluster.resources import CLUSTER_QUEUES, INSTANCE_TYPES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from engine.worker.diagnosis import Status, diagnose, sentences
 from tests.behaviour.running import run as run_command
 from tests.unit.features.world import program
 from tests.unit.worker.queues_stage import A10G, GENERIC, T4, QueueStage, with_kueue
 from tests.unit.worker.test_recorded import recorded
+
+pytestmark = pytest.mark.living
 
 
 async def status(stage: QueueStage) -> Status:

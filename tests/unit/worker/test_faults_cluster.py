@@ -29,6 +29,8 @@ from tests.unit.worker.photos import Photo, assert_same, differences
 from tests.unit.worker.queues_stage import A10G, GENERIC, T4
 from tests.unit.worker.stage import NAMESPACE, objects
 
+pytestmark = pytest.mark.living
+
 KUEUES = (TOPOLOGIES, RESOURCE_FLAVORS, CLUSTER_QUEUES, LOCAL_QUEUES, ADMISSION_CHECKS, WORKLOADS)
 OURS = (INSTANCE_TYPES, INSTANCE_TYPE_FLAVORS, DEVICES)
 

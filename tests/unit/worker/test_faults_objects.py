@@ -15,6 +15,8 @@ from tests.unit.worker.faults_stage import ADMITTED, FaultStage, on, settled
 from tests.unit.worker.photos import Photo, differences
 from tests.unit.worker.stage import NAMESPACE, objects
 
+pytestmark = pytest.mark.living
+
 ARM = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
 """Bad nodes are of another architecture, so that no pool at rest has a reason to change."""
 REMEDIES = {

@@ -6,18 +6,19 @@ How the lease is kept and lost is shown in tests/unit/cluster; here it is what c
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime, timedelta
 
 import pytest
 
-from engine.cluster.errors import NotLeader, Unreachable
+from engine.cluster.errors import NotLeader
 from engine.cluster.resources import NODES
 from tests.fakes.apiserver import Seen
 from tests.fakes.faults import Faults
 from tests.fakes.virtual import VirtualClock
-from tests.unit.worker.faults_stage import ADMITTED, FaultStage, from_the_start, on, settled, survives
+from tests.unit.worker.faults_stage import ADMITTED, FaultStage, from_the_start, on, settled, survives, transport
 from tests.unit.worker.photos import Photo, after_each_write, assert_same
 from tests.unit.worker.queues_stage import A10G
+
+pytestmark = pytest.mark.living
 
 YEAR_SECONDS = 365 * 24 * 3600.0
 
@@ -29,9 +30,6 @@ class JumpingClock(VirtualClock):
 
     def monotonic(self) -> float:
         return super().monotonic() + self.slept_seconds
-
-    def wall(self) -> datetime:
-        return super().wall() + timedelta(0)
 
 
 async def come_to_the_end(stage: FaultStage, seconds: float = 90) -> None:
@@ -54,7 +52,7 @@ def test_a_leader_killed_in_the_middle_of_its_work_is_followed_by_another_once_i
             count += 1
             if count == writes:
                 died_at = stage.clock.monotonic()
-                kill_now(stage, "one")
+                stage.kill("one")
 
         after_each_write(stage.server, "one", kill)
         await stage.wait(0.5)
@@ -103,7 +101,7 @@ def test_leaders_that_follow_each_other_every_two_seconds_finish_a_migration_tog
         assert stage.admitted() == list(ADMITTED)
         assert "on-t4" not in stage.evictions()
         assert list(stage.quotas(A10G).values()) == ["1600k"]
-        assert await stage.at_rest() == []
+        assert await stage.at_rest(600) == []
 
     on(settled(), main)
 
@@ -132,8 +130,7 @@ def test_a_time_of_day_that_jumps_by_a_year_changes_nothing(skew_seconds: float,
         clock.skew_seconds = 0
         await touch(stage)
 
-    stage = survives(happens, is_started=False)
-    assert stage.server.writes("engine") or is_elected is False
+    survives(happens, is_started=False, rest_seconds=600)
 
 
 @pytest.mark.parametrize("skew_seconds", [YEAR_SECONDS, -YEAR_SECONDS])
@@ -172,27 +169,12 @@ def start_with(stage: FaultStage, clock: VirtualClock, **options: bool) -> None:
     stage.clock = worlds
 
 
-def kill_now(stage: FaultStage, name: str) -> None:
-    """As by SIGKILL: not one more request gets out."""
-
-    def dead(_request: object) -> None:
-        raise Unreachable("killed")
-
-    worker, task = stage.workers.pop(name)
-    _transport(worker).faults = Faults(before=dead)
-    task.cancel()
-
-
 def pause(stage: FaultStage, name: str) -> Faults:
     """As far as the API server can tell, the process is stopped."""
     own = Faults()
     own.pause()
-    _transport(stage.workers[name][0]).faults = own
+    transport(stage.workers[name][0]).faults = own
     return own
-
-
-def _transport(worker: object) -> object:
-    return worker._client._caller.transport
 
 
 async def touch(stage: FaultStage) -> None:

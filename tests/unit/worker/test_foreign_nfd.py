@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from engine.cluster.resources import NODE_FEATURE_RULES, NODES
 from engine.features.cpu_info import NAME
 from engine.features.foreign import Provider
@@ -11,6 +13,8 @@ from tests.fakes.foreign_nfd import ANNOTATIONS, CPU_NAME, LABELS
 from tests.fakes.virtual import run
 from tests.unit.worker.foreign import NodeWatch, PlayedNfd
 from tests.unit.worker.stage import SEVEN, Stage
+
+pytestmark = pytest.mark.living
 
 NODE_NAMES = ("node-a10g", "node-cpu", "node-t4-a", "node-t4-b")
 PROFILE = "topology.gpustack.ai/profile"

@@ -13,6 +13,8 @@ from tests.fakes.virtual import run
 from tests.unit.worker.replaced import Replaced, unknown
 from tests.unit.worker.stage import A10G, NAMESPACE, SETTINGS, SEVEN, Stage, played
 
+pytestmark = pytest.mark.living
+
 TOPOLOGY = "gpustack-fnv64-87bf574bea2a4f23"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from engine.cluster.actions import Apply, EmitEvent
 from engine.cluster.objects import Namespace, Owned
@@ -14,6 +15,8 @@ from engine.worker.controllers import localqueue
 from engine.worker.controllers.localqueue import EntranceNeighbourhood
 from tests.golden.objects import read
 from tests.unit.worker.queues_stage import A10G, GENERIC, QueueStage, with_kueue
+
+pytestmark = pytest.mark.living
 
 DOOR = "gpustack-fnv64-c4680bb149644f1c"
 DOORS = ["gpustack-fnv64-3b93966fd73eb9ec", "gpustack-fnv64-6b371caa2da0b799", DOOR]

@@ -20,6 +20,8 @@ from engine.worker.controllers.kueueconfig import Uncharged, running_transformat
 from tests.fakes.faults import Storm
 from tests.unit.worker.queues_stage import A10G, T4, QueueStage, with_kueue
 
+pytestmark = pytest.mark.living
+
 NOW = "2026-11-29T12:00:00Z"
 TEXT = """
 apiVersion: config.kueue.x-k8s.io/v1beta2

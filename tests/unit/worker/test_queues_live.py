@@ -23,6 +23,8 @@ from tests.unit.worker.replaced import Replaced, unknown
 from tests.unit.worker.stage import A10G as A10G_FLAVORS
 from tests.unit.worker.stage import SEVEN
 
+pytestmark = pytest.mark.living
+
 READY = ("True", "Ready")
 T4_BIG = SEVEN[4]
 T4_SMALL = SEVEN[3]

@@ -17,6 +17,8 @@ from tests.unit.features.world import program
 from tests.unit.worker.queues_stage import QueueStage, with_kueue
 from tests.unit.worker.stage import NAMESPACE, SEVEN, Stage
 
+pytestmark = pytest.mark.living
+
 DECLARED = frozenset(each["name"] for each in program().block("settings"))
 
 

@@ -20,6 +20,8 @@ from tests.fakes.virtual import run
 from tests.unit.delivery.mounts import MAKER, RENAMES, base
 from tests.unit.worker.stage import Stage
 
+pytestmark = pytest.mark.living
+
 FLAVOR = "rules/derive/flavor/pack.yaml"
 
 

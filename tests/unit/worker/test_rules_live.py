@@ -16,6 +16,8 @@ from tests.unit.delivery.once import judge_once
 from tests.unit.worker.live_rules import HEAD, LiveStage, delivered
 from tests.unit.worker.stage import A10G, NAMESPACE
 
+pytestmark = pytest.mark.living
+
 
 @pytest.fixture(autouse=True)
 def _judged_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from engine.cluster.errors import Unreachable
 from engine.cluster.resources import CLUSTER_QUEUES, DEVICES, INSTANCE_TYPE_FLAVORS, INSTANCE_TYPES, Resource
 from engine.cluster.transport import Request
@@ -15,6 +17,8 @@ from tests.fakes.virtual import run
 from tests.golden.objects import read
 from tests.unit.worker.stage import Stage
 from tests.unit.worker.types_world import A10G, CUSTOM, CUSTOM_SPEC, FINALIZER, GENERIC, T4, THREE
+
+pytestmark = pytest.mark.living
 
 ROWS_1C = {
     GENERIC: ("gpustack-fnv64-3b93966fd73eb9ec", "1/2Gi/100Gi", "0/0 0/0 0/0 0/0", "48/72", "Active"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.cluster.resources import NODE_FEATURES, NODES, RESOURCE_FLAVORS, TOPOLOGIES
 from tests.fakes.virtual import run
 from tests.golden.objects import read
 from tests.unit.worker.stage import A10G, NAMESPACE, SEVEN, Stage, played
+
+pytestmark = pytest.mark.living
 
 TOPOLOGY = "gpustack-fnv64-87bf574bea2a4f23"
 
