@@ -143,7 +143,7 @@ class Worker:
         rules = InForce(program, options.environment)
         return Stage(
             client=client,
-            writer=Writer(client, lookup=informers.known, events=events),
+            writer=Writer(client, lookup=informers.known, learn=informers.learn, events=events),
             informers=informers,
             fleet=Fleet(rules.program, rules.settings),
             rules=rules,

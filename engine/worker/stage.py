@@ -6,11 +6,12 @@ A part wires the controllers of one family of kinds: which informers wake them, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from engine.cluster.client import Client
 from engine.cluster.clock import Clock
+from engine.cluster.turns import Turns
 from engine.cluster.writers import Writer
 from engine.worker.fleet import Fleet
 from engine.worker.inforce import InForce
@@ -54,6 +55,7 @@ class Stage:
     rules: InForce
     options: Options
     log: Log
+    node_turns: Turns = field(default_factory=Turns)
 
     @property
     def clock(self) -> Clock:

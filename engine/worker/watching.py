@@ -112,6 +112,13 @@ class Informers:
                 return found
         return None
 
+    def learn(self, resource: Resource[Any], written: HasMeta) -> None:
+        """An object as the answer to a write has it, so that the next plan need not wait for the watch."""
+        for each in self.all():
+            at = each.resource
+            if at.struct is type(written) and (at.plural, at.group) == (resource.plural, resource.group):
+                each.learn(written)
+
     def _compared(self) -> Iterator[Informer[Any]]:
         yield from (self.flavors, self.topologies, self.types, self.type_flavors, self.queues, self.local_queues)
         yield from (self.checks, self.secrets, self.rules)

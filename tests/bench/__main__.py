@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-BENCHES: Final = ("start", "reading", "expressions", "chain", "diff", "cluster", "verdict", "live")
+BENCHES: Final = ("start", "reading", "expressions", "chain", "diff", "cluster", "verdict", "fleet", "live", "worker")
 
 
 def main() -> int:

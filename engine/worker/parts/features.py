@@ -155,6 +155,7 @@ class FeaturesPart:
             nodes=stage.informers.nodes,
             features=stage.informers.features,
             settings=FeatureSettings(provider=stage.options.provider),
+            turns=stage.node_turns,
             is_awaited=self._is_awaited,
             told=self._provider_stands,
             failed=lambda node, error: log.failure("failed", controller="features", key=node, error=error),

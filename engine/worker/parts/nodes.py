@@ -27,6 +27,9 @@ ORPHAN_SECONDS: Final = 5.0
 """Before the API server is asked about a Node that the cache lacks. Chosen: as long as changes of Nodes are gathered, and by
 then the cluster's own collector has usually taken the Node's `Devices` away."""
 
+WORKERS: Final = 4
+"""Few, of each kind: when 1,000 Nodes come at once, the labels that they wait for go first."""
+
 
 class CardsPart:
     """The controllers of capacity, fit labels and `Devices`."""
@@ -36,7 +39,6 @@ class CardsPart:
         self._counted: dict[str, tuple[tuple[str, str, bool], NodeCards | None, Counted]] = {}
         at, fleet = stage.informers, stage.fleet
         listed = (at.nodes, at.features, at.devices)
-        workers = stage.options.workers
         self._capacity = stage.controller(
             Work(
                 "node-capacity",
@@ -44,8 +46,9 @@ class CardsPart:
                 self._seen_capacity,
                 lambda seen: nodecapacity.plan(seen, fleet.asker, self._count(seen)),
                 after=listed,
+                turns=stage.node_turns,
             ),
-            workers=workers,
+            workers=WORKERS,
         )
         self._fit = stage.controller(
             Work(
@@ -55,8 +58,9 @@ class CardsPart:
                 lambda seen: nodefit.plan(seen, fleet.asker),
                 window_seconds=nodefit.WINDOW_SECONDS,
                 after=listed,
+                turns=stage.node_turns,
             ),
-            workers=workers,
+            workers=WORKERS,
         )
         self._devices = stage.controller(
             Work(
@@ -67,7 +71,7 @@ class CardsPart:
                 window_seconds=devices.WINDOW_SECONDS,
                 after=listed,
             ),
-            workers=workers,
+            workers=WORKERS,
         )
         self._orphans = Orphans(stage)
         at.nodes.add_handler(self._take_node)

@@ -197,7 +197,8 @@ class RulesPart:
             after = await self._delivery.aside(judge)
         if after is before:
             return False
-        self._is_news = after.serving is not before.serving or (known is not None and known.state is not State.LOADED)
+        # The same rules read back from where they were published are no news, and neither is their first verdict.
+        self._is_news = _digest(after) != _digest(before) or (known is not None and known.state is not State.LOADED)
         self._book.judged(after)
         return True
 
@@ -248,3 +249,7 @@ class RulesPart:
             self._log.warning("held back", error=error)
         else:
             self._log.failure("failed", error=error, type=type(error).__name__)
+
+
+def _digest(standing: Standing) -> str:
+    return standing.serving.program.digest if standing.serving is not None else ""
