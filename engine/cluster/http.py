@@ -19,6 +19,9 @@ from engine.cluster.transport import Request
 CONNECT_SECONDS: Final = 10.0
 KEEPALIVE_SECONDS: Final = 15
 """A peer that vanished without a word is noticed after 15 + 3 × 5 s."""
+IDLE_SECONDS: Final = 60.0
+"""How long an unused connection is kept: less than the 90 s of an API server, and so long that an answer that somebody waits
+for seldom begins with a handshake."""
 
 
 class HttpResponse:
@@ -65,6 +68,7 @@ class HttpTransport:
         connector = aiohttp.TCPConnector(
             # Watches are as many as kinds, and a client bounds its calls; a limit here would make a lease's renewal wait.
             limit=0,
+            keepalive_timeout=IDLE_SECONDS,
             ssl=connection.ssl_context if connection.ssl_context is not None else True,
             socket_factory=_socket,
         )

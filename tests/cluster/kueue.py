@@ -23,7 +23,6 @@ from tests.cluster.layout import (
     cache_home,
 )
 
-API_VERSION: Final = "config.kueue.x-k8s.io/v1beta2"
 GROUP_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 
 FRAMEWORKS: Final = {
@@ -41,59 +40,25 @@ _UNTOUCHED_NAMESPACES: Final = ("kube-system", KUEUE_NAMESPACE, SYSTEM_NAMESPACE
 Object = dict[str, Any]
 
 
-def default_configuration(transformations: list[Object]) -> Object:
-    """A configuration as the chain wants it. Shape: `transformations` turn a maker's resources into credits.
-
-    Source: specification 20 §5.8, without the frameworks and the client limits, which the testbed chooses.
-    """
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Configuration",
-        "clientConnection": {"qps": 200, "burst": 400},
-        "controller": {
-            "groupKindConcurrency": {
-                "Job.batch": 5,
-                "Pod": 5,
-                "Workload.kueue.x-k8s.io": 5,
-                "LocalQueue.kueue.x-k8s.io": 1,
-                "ClusterQueue.kueue.x-k8s.io": 1,
-                "ResourceFlavor.kueue.x-k8s.io": 1,
-            }
-        },
-        "managedJobsNamespaceSelector": _elsewhere(),
-        "resources": {"quotaCheckStrategy": "IgnoreUndeclared", "transformations": transformations},
-        "integrations": {"frameworks": list(FRAMEWORKS)},
-        "featureGates": {
-            "AssignQueueLabelsForPods": False,
-            "TopologyAwareScheduling": True,
-            "QuotaCheckStrategy": True,
-            "TASBalancedPlacement": True,
-            "TASRespectNodeAffinityPreferred": True,
-        },
-    }
-
-
-def shipped_transformations() -> list[Object]:
-    """The transformations of all makers in the shipped rules, by maker. Raises ClusterError."""
+def shipped_configuration() -> Object:
+    """What `engine plan --show kueue-configuration` prints for the shipped rules. Raises ClusterError."""
     # reading and linking all rules takes longer than starting etcd, and competes with the API server for the processor
-    kept = cache_home() / f"transformations-{_rules_digest()}.json"
+    kept = cache_home() / f"kueue-configuration-{_rules_digest()}.json"
     if kept.exists():
-        read: list[dict[str, Any]] = json.loads(kept.read_text("utf-8"))
+        read: Object = json.loads(kept.read_text("utf-8"))
         return read
     from engine.sections.resources import resource_names
+    from engine.worker.render.kueue_configuration import kueue_configuration
     from tests.cluster.rules import shipped_program
 
     program = shipped_program()
-    made: list[Object] = []
+    transformations = []
     for maker in program.makers:
         answer = resource_names(program, maker)
         if answer.value is None:
             raise ClusterError(f"the rules do not say the resource names of {maker}: {answer}")
-        for each in answer.value.transformations:
-            entry: Object = {"input": each.input, "strategy": "Replace"}
-            if each.multiply_by:
-                entry["multiplyBy"] = each.multiply_by
-            made.append({**entry, "outputs": {name: str(amount) for name, amount in each.outputs}})
+        transformations += answer.value.transformations
+    made: Object = kueue_configuration(transformations, SYSTEM_NAMESPACE)
     write_whole(kept, json.dumps(made))
     return made
 
@@ -103,6 +68,7 @@ def process_configuration(configuration: Object, certificates: Path) -> Object:
     frameworks = configuration.get("integrations", {}).get("frameworks", [])
     return configuration | {
         "namespace": configuration.get("namespace", KUEUE_NAMESPACE),
+        "clientConnection": {"qps": 200, "burst": 400},
         "health": {"healthProbeBindAddress": f"127.0.0.1:{KUEUE_HEALTH_PORT}"},
         "metrics": configuration.get("metrics", {}) | {"bindAddress": f"127.0.0.1:{KUEUE_METRICS_PORT}"},
         "webhook": {"port": KUEUE_WEBHOOK_PORT, "host": "127.0.0.1", "certDir": str(certificates)},

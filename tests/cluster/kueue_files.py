@@ -38,7 +38,7 @@ class KueueFiles:
     def configure(self, file: Path | None) -> None:
         """The configuration of a file, or the default. Raises ClusterError."""
         if file is None:
-            chosen = kueue.default_configuration(kueue.shipped_transformations())
+            chosen = kueue.shipped_configuration()
         else:
             documents = [each for each in read_yaml(file) if each.get("kind") == "Configuration"]
             if len(documents) != 1:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.cluster.kueue import (
-    default_configuration,
     local_webhooks,
     process_configuration,
-    shipped_transformations,
+    shipped_configuration,
 )
 
 
@@ -32,7 +31,7 @@ PUBLISHED = [
 
 
 def test_every_shipped_maker_is_charged_for_cards_shares_and_slices() -> None:
-    made = {each["input"]: each for each in shipped_transformations()}
+    made = {each["input"]: each for each in shipped_configuration()["resources"]["transformations"]}
     whole = made["nvidia.com/gpu"]
     assert whole == {
         "input": "nvidia.com/gpu",
@@ -60,7 +59,7 @@ def test_a_given_configuration_keeps_what_it_says_about_scheduling() -> None:
 
 
 def test_webhooks_point_at_this_machine_and_stay_out_of_system_namespaces() -> None:
-    configuration = default_configuration([])
+    configuration = {"integrations": {"frameworks": ["batch/job", "pod"]}}
     (made,) = local_webhooks(PUBLISHED, "Q0E=", configuration)
     assert made["metadata"]["name"] == "kueue-validating"
     assert [each["name"] for each in made["webhooks"]] == ["own", "job", "pod"], (
@@ -78,6 +77,6 @@ def test_webhooks_point_at_this_machine_and_stay_out_of_system_namespaces() -> N
 
 
 def test_a_framework_that_is_off_has_no_webhook() -> None:
-    configuration = default_configuration([]) | {"integrations": {"frameworks": ["batch/job"]}}
+    configuration = {"integrations": {"frameworks": ["batch/job"]}}
     (made,) = local_webhooks(PUBLISHED, "Q0E=", configuration)
     assert [each["name"] for each in made["webhooks"]] == ["own", "job"]

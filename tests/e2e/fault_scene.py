@@ -74,6 +74,11 @@ class Scene:
             eventually(lambda name=name: self.live.is_admitted(name), 90, what=f"{name} is admitted")
             self.uids[name] = self.live.workload(name)["metadata"]["uid"]  # type: ignore[index]
 
+    def drop(self, name: str) -> None:
+        """A Job is taken away."""
+        del self.uids[name]
+        self.live.finish(name)
+
     def evicted(self, but: Iterable[str] = ()) -> list[str]:
         """Jobs whose Workload was ever evicted, or is another one, or is not admitted."""
         found = []
@@ -113,14 +118,14 @@ class Scene:
             eventually(is_back, seconds)
         except AssertionError:
             raise AssertionError("\n".join(["not as before:", *seen])) from None
-        assert self.evicted(evicts) == []
+        evicted = self.evicted(evicts)
+        assert evicted == [], f"evicted by mistake: {evicted}"
         self.is_quiet()
         assert is_back(), seen
         for name in evicts:
             # It says for ever that it was evicted once: whoever comes next submits another.
             if name in self.uids:
-                self.live.finish(name)
-                del self.uids[name]
+                self.drop(name)
 
     def is_quiet(self, seconds: float = 10) -> None:
         """Nobody writes anything of our kinds."""
@@ -145,8 +150,7 @@ class Scene:
     def cold(self) -> None:
         """Without Jobs, machines and what was made of them; the worker is stopped."""
         for name in list(self.uids):
-            self.live.finish(name)
-            del self.uids[name]
+            self.drop(name)
         self.keep()
         live = self.live
         for name in live.player.names:
@@ -186,7 +190,7 @@ def scene(cluster: Cluster, machinery: Machinery) -> Iterator[Scene]:
         yield made
         made.keep()
         for name in list(made.uids):
-            live.finish(name)
+            made.drop(name)
 
 
 def _has_capacity(live: Live) -> bool:

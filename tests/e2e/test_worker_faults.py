@@ -56,6 +56,8 @@ def rest(cluster: Cluster, machinery: Machinery) -> Iterator[Scene]:
 @pytest.fixture
 def busy(rest: Scene) -> Scene:
     """With a Job admitted in each queue, and a photograph of that."""
+    for name in rest.evicted():
+        rest.drop(name)  # by a test that failed
     missing = {name: job for name, job in (JOBS | GPU_JOB).items() if name not in rest.uids}
     if missing:
         rest.submit(missing)
@@ -97,7 +99,7 @@ def test_an_api_server_that_is_restarted_three_times_while_a_node_leaves_and_com
 def test_two_workers_of_which_one_is_paused_and_wakes_under_the_other(busy: Scene) -> None:
     first = busy.live.worker
     holder = busy.api.get(LEASE)["spec"]["holderIdentity"]
-    second = busy.cluster.spawn("engine-worker-2", first.told()["argv"])
+    second = busy.cluster.spawn("engine-worker-2", [*first.told()["argv"], "--secure-port", "0"])
     try:
         time.sleep(5)
         first.pause()
@@ -106,6 +108,7 @@ def test_two_workers_of_which_one_is_paused_and_wakes_under_the_other(busy: Scen
         assert first.wait(30) == 1, "it has lost its lease, and says so"
         busy.comes_back()
     finally:
+        first.resume()
         second.stop()
 
 
@@ -328,8 +331,7 @@ def test_a_worker_killed_as_soon_as_the_first_of_something_is_there(
 ) -> None:
     if rest.uids:
         for name in list(rest.uids):
-            rest.live.finish(name)
-            del rest.uids[name]
+            rest.drop(name)
         rest.is_quiet()
         rest.at_rest = rest.photo()
     rest.cold()

@@ -177,7 +177,7 @@ def test_a_queue_that_is_made_anew_has_entrances_of_its_own() -> None:
     with_kueue(test)
 
 
-def test_a_hundred_queues_have_their_entrances_in_every_namespace_and_each_is_written_once() -> None:
+def test_many_queues_have_their_entrances_in_every_namespace_and_each_is_written_once() -> None:
     async def test(stage: QueueStage) -> None:
         spec = {
             "acceleratable": True,
@@ -187,15 +187,15 @@ def test_a_hundred_queues_have_their_entrances_in_every_namespace_and_each_is_wr
             "unitResources": {"cpu": "1", "ram": "1Gi"},
             "localStorage": "1Gi",
         }
-        for number in range(97):
+        for number in range(27):
             await stage.admin.create(INSTANCE_TYPES, INSTANCE_TYPES.body(f"type-{number}", spec=spec), manager="user")
-        for number in range(9):
+        for number in range(4):
             await stage.namespace(f"team-{number}")
         await stage.wait(30)
-        for number in range(9):
-            assert len(stage.names(LOCAL_QUEUES, f"team-{number}")) == 100
+        for number in range(4):
+            assert len(stage.names(LOCAL_QUEUES, f"team-{number}")) == 30
         writes = [seen.path for seen in stage.server.writes("engine") if "/localqueues/" in seen.path]
-        assert len(writes) == len(set(writes)) == 1000
-        assert {stage.policy(f"type-{number}") for number in range(97)} == {"None"}
+        assert len(writes) == len(set(writes)) == 150
+        assert {stage.policy(f"type-{number}") for number in range(27)} == {"None"}
 
     with_kueue(test)

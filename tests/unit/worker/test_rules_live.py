@@ -330,14 +330,14 @@ def test_a_real_swap_is_seen_and_judged_in_a_thread_while_the_loop_goes_on(tmp_p
         await stage.begin(is_real=True)
         book = stage.book()
         await until(lambda: book.verdict == "Loaded")
-        gaps: list[float] = []
-        watching = asyncio.create_task(turns(gaps))
+        turned: list[None] = []
+        watching = asyncio.create_task(turns(turned))
         stage.kubelet.swap(version(base(), "9.9.9"))
         await until(lambda: book.swaps == 1)
         watching.cancel()
         assert stage.published()["program"] == book.digest
-        # Linking and testing packs alone takes longer than this.
-        assert max(gaps) < 1.0
+        # On the loop, linking and testing would be one turn of some seconds.
+        assert len(turned) > 10
         await stage.end()
 
     asyncio.run(main())
@@ -349,10 +349,8 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def turns(gaps: list[float]) -> None:
-    """How long the loop takes from one turn to the next, over and over."""
-    loop = asyncio.get_running_loop()
+async def turns(turned: list[None]) -> None:
+    """One entry a turn of the loop, ten milliseconds apart at least."""
     while True:
-        before = loop.time()
         await asyncio.sleep(0.01)
-        gaps.append(loop.time() - before)
+        turned.append(None)
