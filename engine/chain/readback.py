@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.errors import ContractError
+from engine.sections.constants import read_constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +34,21 @@ class Constants:
 
         Raises: ContractError: a constant is missing; the derivation packs in force do not fit this code.
         """
-        known = block or {}
-        try:
-            return cls(
-                acceleratable=known["acceleratable"],
-                is_acceleratable=known["isAcceleratable"],
-                managed=known["managed"],
-                os=known["os"],
-                arch=known["arch"],
-                count=known["count"],
-                memory=known["memory"],
-                product=known["product"],
-                family=known["family"],
-                cores=known["cores"],
-                note=known["note"],
-                check_node_devices=known["checkNodeDevices"],
-            )
-        except KeyError as error:
-            raise ContractError(
-                f"no constant {error.args[0]}",
-                why="code reads labels back by it",
-                remedy="link the derivation packs that were shipped with this engine",
-            ) from error
+        known = read_constants(block)
+        return cls(
+            acceleratable=known["acceleratable"],
+            is_acceleratable=known["isAcceleratable"],
+            managed=known["managed"],
+            os=known["os"],
+            arch=known["arch"],
+            count=known["count"],
+            memory=known["memory"],
+            product=known["product"],
+            family=known["family"],
+            cores=known["cores"],
+            note=known["note"],
+            check_node_devices=known["checkNodeDevices"],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,10 +107,15 @@ class Informer(Generic[T]):
     def learn(self, thing: T) -> None:
         """An object as the answer to a write has it, so that it is known before the watch tells.
 
-        What is not in the cache stays out: it may have gone since. Handlers are told as of any change.
+        One that is not in the cache is new only while the watch is behind it: else it has come and gone since. Handlers are
+        told as of any change.
         """
         known = self.cache.get(thing.metadata.name, thing.metadata.namespace)
-        if known is not None and known.metadata.uid == thing.metadata.uid and _is_older(known, thing):
+        if known is None:
+            # Of a part of a kind nobody can tell whether it belongs to it.
+            if self._selection == EVERYTHING and self._version is not None and _is_behind(self._version, thing):
+                self._put(thing)
+        elif known.metadata.uid == thing.metadata.uid and _is_older(known, thing):
             self._put(thing)
 
     async def run(self) -> None:
@@ -241,5 +246,10 @@ class Informer(Generic[T]):
 
 def _is_older(one: HasMeta, other: HasMeta) -> bool:
     """Of two states of one object."""
-    seen, known = one.metadata.resource_version, other.metadata.resource_version
+    return _is_behind(one.metadata.resource_version, other)
+
+
+def _is_behind(seen: str, thing: HasMeta) -> bool:
+    """A version is from before a state; versions that are no numbers tell nothing."""
+    known = thing.metadata.resource_version
     return seen.isdecimal() and known.isdecimal() and int(seen) < int(known)

@@ -112,9 +112,10 @@ class Writer:
             return Result.UNCHANGED
         self.writes += 1
         try:
-            await self._client.create(action.resource, action.body, manager=action.manager)
+            written = await self._client.create(action.resource, action.body, manager=action.manager)
         except AlreadyExists:
             return Result.UNCHANGED
+        self._learn(action.resource, written)
         return Result.WRITTEN
 
     async def _merge_patch(self, action: MergePatch) -> Result:

@@ -22,6 +22,7 @@ from engine.lang.overrides import apply_overrides
 from engine.lang.packbuild import PackBuilder, setting_name
 from engine.lang.packs import Pack, PackFiles, gather
 from engine.lang.program import LinkedPack, Program
+from engine.lang.required_blocks import check_constants, check_identity
 from engine.lang.section import Catalogue, Owner
 from engine.lang.source import Place
 from engine.lang.tree import Entry, Map, Scalar, plain
@@ -198,6 +199,8 @@ class _Linker:
 
     def _link(self, pack: Pack, shared: Mapping[str, Any]) -> LinkedPack:
         found = Diagnostics()
+        check_identity(pack, found)
+        check_constants(pack, self.catalogue, found)
         used = self.used[_key(pack)] = resolve(pack, self._libraries, found)
         before = self._before.get(_key(pack))
         built = PackBuilder(pack, used, self.catalogue, shared, found, self._homes, before=before).build()

@@ -12,12 +12,13 @@ from pydantic import Field, StringConstraints, Tag
 from engine.lang.model_base import Expression, Identifier, Json, Kebab, Many, Model, by, held_to
 from engine.lang.model_choices import (
     codes_kind,
-    default_fault,
+    param_fault,
     param_kind,
     pci_fault,
     preset_kind,
     probe_fault,
     row_kind,
+    setting_fault,
     table_kind,
 )
 
@@ -26,6 +27,7 @@ HexPrefix = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{2,6}\z")]
 ResourceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9][A-Za-z0-9._-]*\z")]
 ScalarType = Literal["boolean", "integer", "string"]
 ParamType = Literal["boolean", "integer", "string", "list", "map"]
+SettingFormat = Literal["text", "registry", "image", "url", "proxy", "duration", "quantity"]
 
 
 class PciMatch(Model):
@@ -176,7 +178,7 @@ class Param(Model):
     enum: Many[Json] | None = None
     help: str | None = None
 
-    _fault = held_to(default_fault)
+    _fault = held_to(param_fault)
 
 
 ParamEntry = Annotated[Annotated[Param, Tag("<declared>")] | Annotated[Json, Tag("<value>")], by(param_kind)]
@@ -213,16 +215,32 @@ Table = Annotated[
 Tables = dict[Identifier, Table]
 
 
+class SettingCheck(Model):
+    """What a setting takes beyond its type.
+
+    Shape: `format` and `enum` are of texts, `blank` says that no text will do too; `min` and `max` are numbers, of a
+    duration a text like `1m`; `below` and `above` name another setting with a number.
+    """
+
+    format: SettingFormat | None = None
+    blank: bool = False
+    enum: Many[str] | None = None
+    min: Json = None
+    max: Json = None
+    below: Kebab | None = None
+    above: Kebab | None = None
+
+
 class Setting(Model):
-    """One setting of the installation. What `check` may hold is known where settings are read."""
+    """One setting of the installation."""
 
     name: Kebab
     type: ScalarType
     default: Json
-    check: dict[str, Json] = Field(default_factory=dict)
+    check: SettingCheck | None = None
     help: str
 
-    _fault = held_to(default_fault)
+    _fault = held_to(setting_fault)
 
 
 class Requires(Model):

@@ -15,6 +15,17 @@ Raw = Mapping[str, Any]
 
 _PYTHON_TYPES: Final[Mapping[str, type]] = {"boolean": bool, "integer": int, "string": str, "list": list, "map": dict}
 
+_CHECKED: Final[Mapping[str, tuple[str, ...]]] = {
+    "format": ("string",),
+    "blank": ("string",),
+    "enum": ("string",),
+    "min": ("integer", "string"),
+    "max": ("integer", "string"),
+    "below": ("integer",),
+    "above": ("integer",),
+}
+"""The types of settings that each check is for."""
+
 
 class Fault(Struct, frozen=True):
     """What is wrong between the keys of one map: a code of the catalogue, and the text; `at` is the key it is about."""
@@ -118,3 +129,44 @@ def default_fault(value: Raw) -> Fault | None:
     if "default" in value and type(value["default"]) is not _PYTHON_TYPES[value["type"]]:
         return Fault("RP111", f"the default is not of type {value['type']}", at="default")
     return None
+
+
+def param_fault(value: Raw) -> Fault | None:
+    """What a parameter may be fits its type, and its default is one of the values it may have."""
+    kind = value["type"]
+    for key in ("minimum", "maximum"):
+        if value.get(key) is not None and kind != "integer":
+            return Fault("RP111", f"a {kind} has no {key}; only an integer has", at=key)
+    allowed = value.get("enum")
+    odd = next((one for one in allowed or () if type(one) is not _PYTHON_TYPES[kind]), None)
+    if odd is not None:
+        return Fault("RP111", f"`{odd}` is listed as allowed and is not of type {kind}", at="enum")
+    return default_fault(value) or _outside(value, allowed)
+
+
+def setting_fault(value: Raw) -> Fault | None:
+    """A default is of the declared type, and a check is one that values of this type can fail."""
+    check, kind = value.get("check") or {}, value["type"]
+    for key, wanted in check.items():
+        if kind not in _CHECKED[key]:
+            kinds = " or ".join(_CHECKED[key])
+            return Fault("RP203", f"`{key}` checks a value of type {kinds}, not {kind}", at="check")
+        if key in ("min", "max") and type(wanted) is not _PYTHON_TYPES[kind]:
+            return Fault("RP111", f"`{key}` of a setting of type {kind} is not of that type", at="check")
+        if key in ("min", "max") and kind == "string" and check.get("format") != "duration":
+            return Fault("RP203", f"of texts only a `duration` has a `{key}`", at="check")
+    return default_fault(value)
+
+
+def _outside(value: Raw, allowed: list[Any] | None) -> Fault | None:
+    if "default" not in value:
+        return None
+    default, least, most = value["default"], value.get("minimum"), value.get("maximum")
+    wanted = ""
+    if allowed is not None and default not in allowed:
+        wanted = f"one of {', '.join(f'`{one}`' for one in allowed)} is wanted"
+    elif least is not None and default < least:
+        wanted = f"the least is {least}"
+    elif most is not None and default > most:
+        wanted = f"the most is {most}"
+    return Fault("RP204", f"the default is `{default}`, and {wanted}", at="default") if wanted else None

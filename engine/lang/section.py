@@ -75,8 +75,8 @@ class Catalogue:
     """All sections, by name, with what a pack's blocks decide about their types.
 
     Shape: `named_types(blocks)` gives the type behind each `@name`; `derived` the scope (notation) in which each list of a
-    pack's `derived` block is written; `constants` what code adds to `const`; `vocabulary` is `major.minor`: an agent refuses
-    a program of another major.
+    pack's `derived` block is written; `constants` what code adds to `const`; `constant_names` all names that a `constants`
+    block has to hold, empty where any will do; `vocabulary` is `major.minor`: an agent refuses a program of another major.
     """
 
     sections: Mapping[str, Section]
@@ -84,6 +84,7 @@ class Catalogue:
     vocabulary: str
     derived: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
+    constant_names: tuple[str, ...] = ()
 
     def section(self, name: str) -> Section | None:
         """The section of that name, or None."""

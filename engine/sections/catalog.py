@@ -45,6 +45,7 @@ from engine.sections import (
     worker_labels,
 )
 from engine.sections.alloc_input import Stage, alloc_notation, card_notation
+from engine.sections.constants import NAMES
 from engine.sections.named_types import named_types
 
 VOCABULARY: Final = "1.0"
@@ -104,5 +105,6 @@ CATALOGUE: Final = Catalogue(
         }
     ),
     constants=MappingProxyType({"unitsPerCard": UNITS_PER_CARD, "unitsPerShare": UNITS_PER_SHARE}),
+    constant_names=NAMES,
 )
 """Every section, as the language and the chain know them."""

@@ -22,6 +22,7 @@ from engine.cluster.objects import Node
 from engine.domain.facts import CpuFacts, NodeFacts
 from engine.errors import EvaluationError
 from engine.features.hostfacts import HostFacts, general_key_cpu
+from engine.sections.constants import read_constants
 from engine.sections.cpu import CpuIdentity
 from engine.values.quantities import whole_cores
 from engine.worker.cards import NO_CARDS, NodeCards
@@ -80,27 +81,31 @@ class Keys:
     check_node_devices: str
 
     @classmethod
-    def of(cls, block: Mapping[str, str]) -> Keys:
-        """From the `constants` block, which `Constants.of` has checked."""
+    def of(cls, block: Mapping[str, str] | None) -> Keys:
+        """From the `constants` block.
+
+        Raises: ContractError: a constant is missing; the derivation packs in force do not fit this code.
+        """
+        known = read_constants(block)
         return cls(
-            managed=block["managed"],
-            is_acceleratable=block["isAcceleratable"],
-            cpu_only=block["cpuOnly"],
-            profile=block["profile"],
-            type=block["type"],
-            type_nodes=block["typeNodes"],
-            type_types=block["typeInstanceTypes"],
-            type_topology=block["typeTopology"],
-            note=block["note"],
-            acceleratable=block["acceleratable"],
-            general=block["general"],
-            cpu_fact=block["cpuFact"],
-            fit=(block["fitSliced"], block["fitShared"]),
-            os=block["os"],
-            arch=block["arch"],
-            derived=block["derivedFromNode"],
-            entrance=block["entrance"],
-            check_node_devices=block["checkNodeDevices"],
+            managed=known["managed"],
+            is_acceleratable=known["isAcceleratable"],
+            cpu_only=known["cpuOnly"],
+            profile=known["profile"],
+            type=known["type"],
+            type_nodes=known["typeNodes"],
+            type_types=known["typeInstanceTypes"],
+            type_topology=known["typeTopology"],
+            note=known["note"],
+            acceleratable=known["acceleratable"],
+            general=known["general"],
+            cpu_fact=known["cpuFact"],
+            fit=(known["fitSliced"], known["fitShared"]),
+            os=known["os"],
+            arch=known["arch"],
+            derived=known["derivedFromNode"],
+            entrance=known["entrance"],
+            check_node_devices=known["checkNodeDevices"],
         )
 
 

@@ -31,13 +31,14 @@ class SettingsReader:
     """Reads stored settings against the declarations of one program."""
 
     def __init__(self, block: Any, environment: Mapping[str, str]) -> None:
-        """Raises: UsageError: a variable of the environment is no value of its setting."""
-        self._block = block
-        self.seeds = seeds(parse_settings(block), environment)
+        """Raises: UsageError: a variable of the environment is no value of its setting, or two contradict each other."""
+        declared = parse_settings(block)
+        self.seeds = seeds(declared, environment)
+        self._start = declared.changed(self.seeds)
 
     def first(self) -> ReadSettings:
         """What is in force before anything was read."""
-        return ReadSettings(parse_settings(self._block, self.seeds))
+        return ReadSettings(self._start)
 
     def read(self, data: Mapping[str, str] | None, before: ReadSettings) -> ReadSettings:
         """What a Secret's data comes to; without one, everything stays."""
@@ -45,16 +46,16 @@ class SettingsReader:
             return before
         known = {setting.name: setting for setting in before.settings.declared}
         unknown = tuple(sorted(data.keys() - known.keys()))
-        start = parse_settings(self._block, self.seeds)
-        settings, refused = replace(start, unknown=unknown), {}
+        values, refused = dict(self._start.values), {}
         for name in sorted(data.keys() & known.keys()):
-            key = known[name].key
+            setting = known[name]
             try:
-                settings = settings.changed({name: _decoded(name, data[name])})
+                values[setting.key] = setting.value(_decoded(name, data[name]))
             except UsageError as error:
                 refused[name] = str(error)
-                settings = replace(settings, values={**settings.values, key: before.values[key]})
-        return ReadSettings(settings, refused)
+                values[setting.key] = before.values[setting.key]
+        settings = replace(self._start, values=values, unknown=unknown)
+        return ReadSettings(_consistent(settings, before, refused), refused)
 
 
 def seeds(declared: Settings, environment: Mapping[str, str]) -> dict[str, str]:
@@ -77,6 +78,17 @@ def variable(name: str) -> str:
 def changes(before: ReadSettings, after: ReadSettings) -> dict[str, Value]:
     """The settings whose values differ, by their name in rules."""
     return {key: value for key, value in sorted(after.values.items()) if before.values.get(key) != value}
+
+
+def _consistent(settings: Settings, before: ReadSettings, refused: dict[str, str]) -> Settings:
+    """The settings with those taken back that contradict another by what they are now; values before never did."""
+    values = dict(settings.values)
+    for less, more in settings.contradictions():
+        for setting in (less, more):
+            if settings.values[setting.key] != before.values[setting.key]:
+                refused[setting.name] = str(settings.contradiction(less, more, setting))
+                values[setting.key] = before.values[setting.key]
+    return settings if values == settings.values else _consistent(replace(settings, values=values), before, refused)
 
 
 def _decoded(name: str, stored: str) -> str:

@@ -199,7 +199,7 @@ def played(count: int) -> list[PlayedNode]:
 def figures_of(count: int) -> Figures:
     """In a process of its own, so that no size sees the memory of another."""
     command = [sys.executable, "-m", "tests.bench.bench_fleet", "--only", str(count)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return msgspec.json.decode(done.stdout, type=Figures)
 
 
@@ -217,9 +217,11 @@ def main(argv: list[str] | None = None) -> None:
         f"{'NODES':>7}  {'COLD':>16}  {'A NODE':>18}  {'CONVERGED':>9}  {'WRITES':>7}  "
         f"{'A HEARTBEAT':>11}  {'WRITES':>6}  {'ONE LEDGER':>19}  {'PEAK':>9}"
     )
-    found = [figures_of(each) for each in SIZES if each <= options.largest]
-    for each in found:
-        print(row(each), flush=True)
+    found: list[Figures] = []
+    for size in SIZES:
+        if size <= options.largest:
+            found.append(figures_of(size))
+            print(row(found[-1]), flush=True)
     first, last = found[0], found[-1]
     for what, growth in (
         ("cold, a node", own(last) / own(first)),

@@ -13,9 +13,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
-from tests.bench.worker_watch import THREADS, Changes, Cost, Kubelets, at_percent, cost, until, writes
+from tests.bench.worker_watch import Changes, Cost, Kubelets, at_percent, cost, until, writes
 from tests.cluster.api import Api
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import MissingError
@@ -75,8 +76,9 @@ def measure(cluster: Cluster, player: NodePlayer, nodes: Sequence[PlayedNode], p
     profiling = ["-m", "cProfile", "-o", profile] if profile else []
     argv = [sys.executable, *profiling, "-m", "engine", "worker", "--kubeconfig", str(cluster.kubeconfig)]
     worker = cluster.spawn(_WORKER, [*argv, "--log-format", "json"])
-    until(lambda: '"event": "leads"' in worker.log.read_text("utf-8"), 120, what="the worker leads")
-    converge(cluster.api)
+    for event in ("serves", "leads"):
+        until(partial(says, worker, event), 120, what=f"the worker {event}")
+    converge(cluster)
     empty = cost(cluster)
     say("machine", f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores before Nodes come")
     wrote = cold(cluster, player, nodes, empty)
@@ -93,31 +95,31 @@ def measure(cluster: Cluster, player: NodePlayer, nodes: Sequence[PlayedNode], p
 
 def cold(cluster: Cluster, player: NodePlayer, nodes: Sequence[PlayedNode], empty: Cost) -> float:
     """Machines come up while the worker leads; the seconds that it needed after the last of them."""
-    before, begun = writes(cluster.api), time.monotonic()
+    before, begun = writes(cluster), time.monotonic()
     player.add(nodes)
     last = time.monotonic()
     show(f"{len(nodes):,} Nodes played (not ours)", last - begun, "s")
-    ended = converge(cluster.api)
+    ended = converge(cluster)
     show("from the last Node to the chain converged", max(0.0, ended - last), "s")
     show("from the first Node to the chain converged", ended - begun, "s")
-    made = writes(cluster.api) - before
-    say("writes of everybody, by kind", told(made))
+    made = writes(cluster) - before
+    show(
+        "its writes, refused ones too", made.total(), "", f"some {sum(2 + 3 * bool(each.devices) for each in nodes):,}"
+    )
+    say("its writes, by kind", told(made))
     show("its CPU time meanwhile", cost(cluster).cpu_seconds - empty.cpu_seconds, "s")
     say("machine", f"load average {os.getloadavg()[0]:.1f}")
     return ended - begun
 
 
-def converge(api: Api) -> float:
-    """Waits until nobody has written anything for a while, Kueue neither; when somebody last did, to half a second.
-
-    Status of Nodes is left out: kubelets take over what is there, and no chain ends with it.
-    """
+def converge(cluster: Cluster) -> float:
+    """Waits until the worker has written nothing for a while; when it last did, to a quarter of a second."""
     seen, at = Counter[str](), time.monotonic()
     while time.monotonic() - at < QUIET_SECONDS:
-        made = writes(api) - Counter({"patch nodes/status": sys.maxsize})
+        made = writes(cluster)
         if made != seen:
             seen, at = made, time.monotonic()
-        time.sleep(0.5)
+        time.sleep(0.25)
     return at
 
 
@@ -129,22 +131,20 @@ def steady(cluster: Cluster, names: Sequence[str]) -> None:
     show("CPU of one core at rest, the Lease renewed", 100 * rest, "%")
     with Kubelets(cluster.api, names, HEARTBEAT_SECONDS) as kubelets:
         time.sleep(5)
-        before, beats, begun, spent = writes(cluster.api), kubelets.beats, time.monotonic(), cost(cluster)
+        before, beats, begun, spent = writes(cluster), kubelets.beats, time.monotonic(), cost(cluster)
         time.sleep(STEADY_SECONDS)
         spent_seconds, seconds = cost(cluster).cpu_seconds - spent.cpu_seconds, time.monotonic() - begun
         beats = kubelets.beats - beats
-        made = writes(cluster.api) - before
+        made = writes(cluster) - before
     wanted = len(names) / HEARTBEAT_SECONDS
     show("heartbeats a second", beats / seconds, "", f"{wanted:.0f}")
     show("CPU of one core with them", 100 * spent_seconds / seconds, "%")
     beat = (spent_seconds - rest * seconds) / beats
     show("CPU time of one heartbeat", 1e6 * beat, "us")
     show("CPU of one core at the rate wanted", 100 * (rest + beat * wanted), "%", "<= 5")
-    # Asked for one after the other, so that a heartbeat or two may fall between.
-    others = made - Counter({"patch nodes/status": beats + 2 * THREADS})
-    show("writes meanwhile but heartbeats and Leases", others.total(), "", "0")
-    if others:
-        say("writes meanwhile, by kind", told(others))
+    show("writes meanwhile, but the Lease", made.total(), "", "0")
+    if made:
+        say("writes meanwhile, by kind", told(made))
 
 
 def admissions(api: Api) -> None:
@@ -209,7 +209,7 @@ def job(name: str, entrance: str) -> Object:
 def ledgers(cluster: Cluster, nodes: Sequence[PlayedNode]) -> None:
     """All cards of one node are taken, or free again: from before the write to the type's status, as a watch sees it."""
     api = cluster.api
-    converge(api)
+    converge(cluster)
     taken, trips = [], []
     with Changes(api, f"{_GROUP}/instancetypes", lambda seen: [seen["metadata"]["resourceVersion"]]) as changes:
         for at in range(LEDGERS):
@@ -250,6 +250,11 @@ def floor(cluster: Cluster, ours: float) -> None:
     show("a bare client writes as much: time", float(wall), "s")
     show("a bare client writes as much: its CPU time", float(spent), "s")
     show("first Node to converged, in times of a bare client", ours / float(wall), "x")
+
+
+def says(worker: Process, event: str) -> bool:
+    """Whether the worker has said so."""
+    return f'"event": "{event}"' in worker.log.read_text("utf-8")
 
 
 def told(made: Counter[str]) -> str:

@@ -12,7 +12,7 @@ from tests.cluster import kueue
 from tests.cluster.binaries import Binaries, read_yaml
 from tests.cluster.certificates import AUTHORITY, Pki
 from tests.cluster.errors import ClusterError
-from tests.cluster.layout import Folder
+from tests.cluster.layout import SYSTEM_NAMESPACE, Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class KueueFiles:
     def configure(self, file: Path | None) -> None:
         """The configuration of a file, or the default. Raises ClusterError."""
         if file is None:
-            chosen = kueue.shipped_configuration()
+            # It is for a Kueue in the worker's namespace, and Kueue does not start where it would manage itself.
+            chosen = kueue.shipped_configuration() | {"namespace": SYSTEM_NAMESPACE}
         else:
             documents = [each for each in read_yaml(file) if each.get("kind") == "Configuration"]
             if len(documents) != 1:

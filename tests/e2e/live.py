@@ -18,6 +18,7 @@ from tests.cluster.machines import Machinery, machine_facts
 from tests.cluster.player import NodePlayer
 from tests.cluster.rules import shipped_program
 from tests.cluster.world import Process
+from tests.e2e.tidying import tidy
 from tests.e2e.waiting import eventually
 from tests.offline import differences, planned
 
@@ -150,14 +151,19 @@ class Live:
 
 @contextmanager
 def walkthrough(cluster: Cluster, machinery: Machinery, *arguments: str) -> Iterator[Live]:
-    """A worker over the four machines; at the end they go, and with them what was made of them."""
+    """A worker over the four machines, in a tidy cluster; at the end they go, and with them what was made of them."""
+    tidy(cluster.api)
     argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", str(cluster.kubeconfig), *arguments]
     process = cluster.spawn("engine-worker", argv)
-    with NodePlayer(cluster.api) as player:
-        player.add([machinery.objects(each) for each in machine_facts([WALKTHROUGH])])
-        live = Live(cluster, player, process)
-        yield live
-        clean(live)
+    try:
+        with NodePlayer(cluster.api) as player:
+            player.add([machinery.objects(each) for each in machine_facts([WALKTHROUGH])])
+            live = Live(cluster, player, process)
+            yield live
+            clean(live)
+    finally:
+        if process.is_running:
+            process.kill()
 
 
 def clean(live: Live) -> None:

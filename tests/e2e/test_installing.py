@@ -19,6 +19,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, machine_facts
 from tests.cluster.player import NodePlayer
+from tests.e2e.tidying import tidy
 from tests.e2e.waiting import eventually
 from tests.unit.charts.chart import NAMESPACE, OWN, WORKER, Rendered, arguments, whole
 
@@ -51,6 +52,7 @@ def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(cluster: Cluster, chart: Path) -> Iterator[Rendered]:
     """The release; the namespace enforces the strictest standard meanwhile, so a Pod that is there was let through."""
+    tidy(cluster.api)
     if cluster.api.find(f"/api/v1/namespaces/{NAMESPACE}") is None:
         cluster.api.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     cluster.api.patch(f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {ENFORCE: "restricted"}}})

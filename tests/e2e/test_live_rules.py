@@ -14,6 +14,7 @@ from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, machine_facts
 from tests.cluster.player import NodePlayer
 from tests.cluster.world import Process
+from tests.e2e.tidying import tidy
 from tests.e2e.waiting import eventually
 from tests.unit.delivery.mounts import Kubelet, base, contents, version
 from tests.unit.worker.test_rules_live import other_flavors
@@ -33,6 +34,7 @@ def spawn(cluster: Cluster, name: str, mount: Path) -> Process:
 
 @pytest.fixture
 def nodes(cluster: Cluster, machinery: Machinery) -> Iterator[NodePlayer]:
+    tidy(cluster.api)
     with NodePlayer(cluster.api) as player:
         player.add([machinery.objects(each) for each in machine_facts([WALKTHROUGH])])
         yield player

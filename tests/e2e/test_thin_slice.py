@@ -13,6 +13,7 @@ from tests.cluster.layout import REPOSITORY
 from tests.cluster.machines import Machinery, machine_facts
 from tests.cluster.player import NodePlayer
 from tests.cluster.world import Process
+from tests.e2e.tidying import tidy
 from tests.e2e.waiting import eventually
 from tests.golden.objects import read
 
@@ -33,6 +34,7 @@ A10G = {name for name in SEVEN if "7r32" in name}
 @pytest.fixture(scope="module")
 def worker(cluster: Cluster, machinery: Machinery) -> Iterator[Process]:
     """A worker over the walkthrough's machines; at the end the machines go, and with them what was made of them."""
+    tidy(cluster.api)
     argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", cluster.kubeconfig]
     process = cluster.spawn("engine-worker", argv)
     with NodePlayer(cluster.api) as player:

@@ -11,9 +11,9 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from engine.cluster.actions import Action, Create, MergePatch
-from engine.cluster.resources import NODE_FEATURES, key_of
+from engine.cluster.resources import key_of
 from engine.features.hostfacts import NOT_STATED, HostFacts
-from engine.features.objects import NodeFeature
+from engine.features.objects import READ_NODE_FEATURES, NodeFeature
 from engine.worker.asking import NodeAsker, SeenNode
 from engine.worker.render.nodefeature import worker_feature
 
@@ -59,11 +59,11 @@ def plan(seen: NodeNeighbourhood, asker: NodeAsker) -> list[Action]:
         return []
     body = worker_feature(seen.node.name, labels, namespace=seen.namespace, node_uid=seen.node.uid)
     if live is None:
-        return [Create(NODE_FEATURES, body, MANAGER)]
+        return [Create(READ_NODE_FEATURES, body, MANAGER)]
     patch = _difference(live, body)
     if not patch:
         return []
-    return [MergePatch(NODE_FEATURES, key_of(live), patch, MANAGER, live.metadata.resource_version)]
+    return [MergePatch(READ_NODE_FEATURES, key_of(live), patch, MANAGER, live.metadata.resource_version)]
 
 
 def _mark(seen: NodeNeighbourhood, asker: NodeAsker) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from engine.cluster.client import Selection
 from engine.cluster.errors import Forbidden, Unauthorized
 from engine.cluster.informer import Informer, InformerSettings, Trouble
 from engine.cluster.objects import Node
@@ -399,6 +400,35 @@ def test_an_answer_about_an_object_that_has_gone_since_brings_nothing_back() -> 
             await asyncio.sleep(10)
             informer.learn(written)
             assert _names(informer) == ["b"]
+
+    run(main())
+
+
+def test_an_object_that_was_just_made_is_known_at_once_and_goes_when_the_watch_says_so() -> None:
+    async def main() -> None:
+        world = _world()
+        informer, named = (
+            Informer(world.client, NODES),
+            Informer(world.client, NODES, Selection(fields="metadata.name=a")),
+        )
+        told: list[str] = []
+        async with running(informer.run()), running(named.run()):
+            await informer.wait_synced()
+            await named.wait_synced()
+            informer.add_handler(lambda _before, after: told.append(after.metadata.name if after else "gone"))
+            told.clear()
+            made = await world.client.create(NODES, NODES.body("c"), manager="t")
+            await world.client.delete(NODES, "c")
+            if "c" not in _names(informer):  # the watch is behind
+                informer.learn(made)
+                assert _names(informer) == ["a", "b", "c"]
+            named.learn(made)
+            assert _names(named) == ["a"], "it watches one name alone"
+            await asyncio.sleep(10)
+            assert _names(informer) == ["a", "b"]
+            informer.learn(made)
+            assert _names(informer) == ["a", "b"], "it has come and gone"
+        assert told == ["c", "gone"]
 
     run(main())
 

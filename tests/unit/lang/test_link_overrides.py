@@ -133,6 +133,7 @@ def test_a_maker_that_has_no_pack_here_is_a_warning_because_an_agent_knows_only_
     ]
 
 
-def test_a_maker_without_an_identity_is_left_alone() -> None:
+def test_a_maker_without_an_identity_is_refused_for_that_alone() -> None:
     text = MAKER[: MAKER.index("  identity:")] + "  sections: {inject: [{id: visible, emit: {env: {A: x}}}]}\n"
-    assert [one.code for one in linked(text, PCI_VENDOR_ID="1e3e").diagnostics] == []
+    (found,) = linked(text, PCI_VENDOR_ID="1e3e").diagnostics
+    assert (found.code, found.message) == ("RP202", "no file of Manufacturer acme gives `spec.identity`")

@@ -8,6 +8,7 @@ from engine.lang.linking import Linked, link, setting_name
 from engine.lang.packs import PackFiles
 from engine.lang.source import Source
 from engine.sections.catalog import CATALOGUE
+from engine.sections.constants import NAMES
 
 API = "apiVersion: rules.gpustack.ai/v1alpha1\n"
 
@@ -98,10 +99,11 @@ def test_every_pack_sees_the_shared_blocks_and_the_constants_of_the_catalogue() 
     shared = document(
         "Derivation",
         "shared",
-        "  constants: {word: hello}\n  tiers: {small: {cpu: '3'}}\n"
+        f"  constants: {{{', '.join(f'{name}: hello' for name in NAMES)}}}\n"
+        "  tiers: {small: {cpu: '3'}}\n"
         "  settings: [{name: node-management-manual, type: boolean, default: false, help: Whether.}]\n",
     )
-    text = "$(const.word)-$(default(tiers.small.cpu, ''))-$(const.unitsPerCard)"
+    text = "$(const.generic)-$(default(tiers.small.cpu, ''))-$(const.unitsPerCard)"
     rule = f'{{id: m, when: settings.nodeManagementManual, emit: {{value: "{text}"}}}}'
     user = document("Derivation", "user", f"  params: {{bare: x}}\n  sections: {{managed: [{rule}]}}\n")
     result = link(files(shared, user), CATALOGUE)
