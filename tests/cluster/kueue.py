@@ -47,12 +47,12 @@ def shipped_configuration() -> Object:
     if kept.exists():
         read: Object = json.loads(kept.read_text("utf-8"))
         return read
-    from engine.sections.resources import resource_names
+    from engine.sections.resources import Transformation, resource_names
     from engine.worker.render.kueue_configuration import kueue_configuration
     from tests.cluster.rules import shipped_program
 
     program = shipped_program()
-    transformations = []
+    transformations: list[Transformation] = []
     for maker in program.makers:
         answer = resource_names(program, maker)
         if answer.value is None:
