@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic
 
+import msgspec
+
 from engine.cluster.cache import Cache
 from engine.cluster.caller import retry_after
 from engine.cluster.client import EVERYTHING, PAGE, Client, Selection
@@ -76,7 +78,7 @@ class Informer(Generic[T]):
         self._selection = selection
         self._settings = settings
         self._report = report
-        self._handlers: list[Handler[T]] = []
+        self._handlers: list[tuple[Handler[T], bool]] = []
         self._broken_handlers: list[Callable[[ObjectKey], None]] = []
         self._version: str | None = None
         self._was_gone = False
@@ -94,9 +96,13 @@ class Informer(Generic[T]):
         """Returns once `has_synced`."""
         await self._synced.wait()
 
-    def add_handler(self, handler: Handler[T]) -> None:
-        """Told of everything here already, then of every change."""
-        self._handlers.append(handler)
+    def add_handler(self, handler: Handler[T], *, of_versions: bool = True) -> None:
+        """Told of everything here already, then of every change.
+
+        Shape: without `of_versions` not of one in which nothing differs that is read: most of what a kubelet says of its Node.
+        Whoever writes takes the version from the cache then, and not from what it was told.
+        """
+        self._handlers.append((handler, of_versions))
         for thing in self.cache:
             self._call(handler, None, thing)
 
@@ -230,8 +236,10 @@ class Informer(Generic[T]):
             self._tell(before, None)
 
     def _tell(self, before: T | None, after: T | None) -> None:
-        for handler in self._handlers:
-            self._call(handler, before, after)
+        differs = before is None or after is None or not _is_same(before, after)
+        for handler, of_versions in self._handlers:
+            if differs or of_versions:
+                self._call(handler, before, after)
 
     def _call(self, handler: Handler[T], before: T | None, after: T | None) -> None:
         try:
@@ -242,6 +250,13 @@ class Informer(Generic[T]):
     def _tell_trouble(self, what: str, error: Exception | None = None, broken: Broken | None = None) -> None:
         self.troubles += 1
         self._report(Trouble(str(self.resource), what, error, broken))
+
+
+def _is_same(before: HasMeta, after: HasMeta) -> bool:
+    """But for the version."""
+    version = before.metadata.resource_version
+    metadata = msgspec.structs.replace(after.metadata, resource_version=version)
+    return bool(msgspec.structs.replace(after, metadata=metadata) == before)  # type: ignore[type-var]
 
 
 def _is_older(one: HasMeta, other: HasMeta) -> bool:

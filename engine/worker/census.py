@@ -41,7 +41,7 @@ class Census:
         self._told_node = see
         self._cards: dict[str, NodeCards] = {}
         self._gathering = Gathering(lambda: take(fleet.take()), WINDOW_SECONDS)
-        informers.nodes.add_handler(self._take_node)
+        informers.nodes.add_handler(self._take_node, of_versions=False)
         informers.features.add_handler(self._take_feature)
         informers.devices.add_handler(self._take_devices)
 

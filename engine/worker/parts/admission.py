@@ -51,7 +51,7 @@ class AdmissionPart:
         self._told: dict[object, str] = {}
         after = (at.checks, at.flavors, at.nodes, at.devices, self._workloads)
         self._judging = Judging(self._judge, self._waiting, after, stage.clock, stage.log)
-        at.nodes.add_handler(self._pools.take_node)
+        at.nodes.add_handler(self._pools.take_node, of_versions=False)
         at.devices.add_handler(self._take_devices)
         at.checks.add_handler(self._take_check)
         self._workloads.add_handler(self._take_workload)

@@ -77,7 +77,7 @@ class FeaturesPart:
                 after=(at.rules,),
             )
         )
-        at.nodes.add_handler(self._take_node)
+        at.nodes.add_handler(self._take_node, of_versions=False)
         at.features.add_handler(self._take_feature)
         at.topologies.add_handler(self._take_topology)
         at.rules.add_handler(lambda _before, _after: self._cpu_rule.notice([cpurule.NAME]))

@@ -74,7 +74,7 @@ class CardsPart:
             workers=WORKERS,
         )
         self._orphans = Orphans(stage)
-        at.nodes.add_handler(self._take_node)
+        at.nodes.add_handler(self._take_node, of_versions=False)
         at.devices.add_handler(self._take_devices)
         at.devices.add_broken_handler(lambda key: self._devices.notice([key.name]))
 

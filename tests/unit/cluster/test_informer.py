@@ -433,6 +433,31 @@ def test_an_object_that_was_just_made_is_known_at_once_and_goes_when_the_watch_s
     run(main())
 
 
+def test_whoever_reads_no_versions_is_not_told_of_a_heartbeat() -> None:
+    async def main() -> None:
+        world = _world()
+        informer = Informer(world.client, NODES)
+        all_told: list[str] = []
+        told: list[str] = []
+        async with running(informer.run()):
+            await informer.wait_synced()
+            informer.add_handler(lambda _before, after: all_told.append("a" if after else ""))
+            informer.add_handler(lambda _before, after: told.append("a" if after else ""), of_versions=False)
+            all_told.clear()
+            told.clear()
+            beat = {"status": {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "12:00"}]}}
+            await world.client.merge_patch(NODES, "a", beat, manager="t", subresource="status")
+            await asyncio.sleep(1)
+            assert (len(all_told), len(told)) == (1, 1), "its condition is new"
+            beat["status"]["conditions"][0]["lastHeartbeatTime"] = "12:10"
+            await world.client.merge_patch(NODES, "a", beat, manager="t", subresource="status")
+            await asyncio.sleep(1)
+            assert (len(all_told), len(told)) == (2, 1)
+            assert _equals(world, informer)
+
+    run(main())
+
+
 def test_a_store_that_was_set_back_is_believed() -> None:
     async def main() -> None:
         world = _world()
