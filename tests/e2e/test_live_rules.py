@@ -40,10 +40,16 @@ def nodes(cluster: Cluster, machinery: Machinery) -> Iterator[NodePlayer]:
         yield player
         for name in player.names:
             player.remove(name)
+    for each in cluster.world.processes():
+        if each["name"].startswith("rules-") and each["state"] == "running":
+            cluster.process(each["name"]).kill()
+    # What it has published would be in force for whoever comes next.
+    tidy(cluster.api)
 
 
 def verdicts(cluster: Cluster) -> dict[str, str]:
-    return {each["metadata"]["name"]: each["status"].get("verdict", "") for each in cluster.api.get(PACKS)["items"]}
+    found = cluster.api.get(PACKS)["items"]
+    return {each["metadata"]["name"]: each.get("status", {}).get("verdict", "") for each in found}
 
 
 def head(cluster: Cluster) -> dict[str, Any]:
@@ -69,9 +75,9 @@ def test_a_delivery_is_taken_over_held_and_approved_and_outlives_the_process(
     eventually(lambda: head(cluster)["program"] != first, 60, what="a newer pack is in force")
     served = head(cluster)["program"]
     kubelet.swap(contents("broken"))
-    eventually(lambda: verdicts(cluster)["manufacturer-nvidia"] == "Failed", 60, what="a broken pack is refused")
+    eventually(lambda: verdicts(cluster).get("manufacturer-nvidia") == "Failed", 60, what="a broken pack is refused")
     kubelet.swap(other_flavors())
-    eventually(lambda: verdicts(cluster)["derivation-flavor"] == "Held", 60, what="a rename is held")
+    eventually(lambda: verdicts(cluster).get("derivation-flavor") == "Held", 60, what="a rename is held")
     waits = head(cluster)["waiting"]
     worker.stop()
     worker = spawn(cluster, "rules-two", tmp_path)
