@@ -316,9 +316,10 @@ def test_a_type_that_goes_the_moment_its_queue_is_made_leaves_no_queue_behind() 
         assert CUSTOM in names(stage, CLUSTER_QUEUES)
         await stage.admin.delete(INSTANCE_TYPES, CUSTOM)
         await stage.wait(5)
-        assert CUSTOM not in names(stage, INSTANCE_TYPES)
+        assert CUSTOM not in names(stage, CLUSTER_QUEUES), "it was known by the answer to its making"
         stage.server.faults.before = lambda _request: None
         await stage.wait(30)
+        assert CUSTOM not in names(stage, INSTANCE_TYPES)
         assert names(stage, CLUSTER_QUEUES) == list(THREE)
 
     living(test)
