@@ -14,7 +14,7 @@ import click
 from engine.cli.command import Command
 from engine.cli.exits import Exit
 from engine.cli.findings import counted, print_findings, wants_colour
-from engine.cli.forked import cores, shared_out
+from engine.cli.forked import Told, cores, shared_out
 from engine.cli.packs import Chosen, Rules, choose, rules_options
 from engine.lang.packtest import TestReport, run_pack_tests
 from engine.lang.program import LinkedPack, Program
@@ -92,13 +92,22 @@ def _run(program: Program, packs: Sequence[LinkedPack], *, coverage: bool) -> li
         return [run_pack_tests(program, pack, CATALOGUE, JOINT, coverage=coverage) for pack in part]
 
     parts = _parts(packs, cores())
-    made = shared_out([partial(reports, part) for part in parts])
+    made = shared_out([partial(reports, part) for part in parts], Told(_passed, _green))
     by_name = {
         (one.kind, one.name): report
         for part, told in zip(parts, made, strict=True)
         for one, report in zip(part, told, strict=True)
     }
     return [_Tested(pack, by_name[pack.kind, pack.name]) for pack in packs]
+
+
+def _passed(reports: Sequence[TestReport]) -> list[int] | None:
+    """Green reports as numbers; one that is not green names places, and is made where they are known."""
+    return [report.passed for report in reports] if all(report.is_green for report in reports) else None
+
+
+def _green(passed: Sequence[int]) -> list[TestReport]:
+    return [TestReport(number, ()) for number in passed]
 
 
 def _parts(packs: Sequence[LinkedPack], count: int) -> list[list[LinkedPack]]:
