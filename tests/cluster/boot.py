@@ -55,10 +55,10 @@ def boot(
         # Kinds go in as soon as the API server listens: the largest of Kueue's takes it seconds to digest, and while it
         # does so it can become ready. The rules are linked at the same time.
         crds = files.crds() if with_kueue else []
-        asked = [pool.submit(_install, cluster, _CRDS, each) for each in (*crds, node_feature_crd())]
+        asked = [pool.submit(install, cluster, _CRDS, each) for each in (*crds, node_feature_crd())]
         for name in (SYSTEM_NAMESPACE, KUEUE_NAMESPACE):
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            asked.append(pool.submit(_install, cluster, "/api/v1/namespaces", namespace))
+            asked.append(pool.submit(install, cluster, "/api/v1/namespaces", namespace))
         prepared = pool.submit(files.prepare, kueue_configuration) if with_kueue else None
         cluster.wait_ready(API)
         done(API)
@@ -69,7 +69,7 @@ def boot(
         if prepared is not None:
             prepared.result()
             for webhook in files.webhooks():
-                _install(cluster, f"{_WEBHOOKS}/{webhook['kind'].lower()}s", webhook)
+                install(cluster, f"{_WEBHOOKS}/{webhook['kind'].lower()}s", webhook)
             for crd in crds:
                 group = f"{crd['spec']['group']}/{crd['spec']['versions'][-1]['name']}"
                 cluster.wait_served(group, crd["spec"]["names"]["plural"])
@@ -84,7 +84,7 @@ def boot(
     folder.state.write_text(json.dumps(told), "utf-8")
 
 
-def _install(cluster: Cluster, path: str, body: dict[str, Any]) -> None:
+def install(cluster: Cluster, path: str, body: dict[str, Any]) -> None:
     """Tried until the API server, which may only be starting, takes it. Raises ClusterError."""
     deadline = time.monotonic() + INSTALL_SECONDS
     while True:

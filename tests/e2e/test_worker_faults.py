@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.api import ApiError
-from tests.cluster.boot import _install
+from tests.cluster.boot import install
 from tests.cluster.cluster import Cluster
 from tests.cluster.components import KUEUE as KUEUE_PROCESS
 from tests.cluster.components import kueue as kueue_command
@@ -364,10 +364,10 @@ def test_a_kueue_that_is_not_there_yet(rest: Scene, machinery: Machinery) -> Non
         assert live.names(f"{WORKER}/instancetypes") == set()
         files = KueueFiles(cluster.folder, cluster.pki, cluster.binaries)
         for crd in files.crds():
-            _install(cluster, CRDS, crd)
+            install(cluster, CRDS, crd)
         files.prepare(None)
         for webhook in files.webhooks():
-            _install(cluster, f"/apis/admissionregistration.k8s.io/v1/{webhook['kind'].lower()}s", webhook)
+            install(cluster, f"/apis/admissionregistration.k8s.io/v1/{webhook['kind'].lower()}s", webhook)
         for crd in files.crds():
             served = f"{crd['spec']['group']}/{crd['spec']['versions'][-1]['name']}"
             cluster.wait_served(served, crd["spec"]["names"]["plural"], 60)
