@@ -99,7 +99,9 @@ def print_notes(snapshot: Snapshot, conditions: Iterable[Condition], options: Op
         click.echo(f"note: {note}", err=True)
     if verbose:
         spaces = ", ".join(dict.fromkeys((*DEFAULT_NAMESPACES, *options.namespaces)))
-        for line in (*ASSUMPTIONS, f"the namespaces are {spaces}"):
+        # A recording states what is otherwise assumed, but for what Kueue does next.
+        assumed = (*ASSUMPTIONS, f"the namespaces are {spaces}") if snapshot.recording is None else ASSUMPTIONS[:1]
+        for line in assumed:
             click.echo(f"assumed: {line}", err=True)
         if (options.settings or options.unmanaged) and not options.from_empty:
             click.echo("assumed: --set and --unmanaged come after the plan was at rest once", err=True)

@@ -128,10 +128,15 @@ class Controller(Generic[N]):
         return live is None or needs_apply(as_map(live), action.body, action.manager)
 
     def _failed(self, key: str, error: Exception) -> None:
-        if isinstance(error, Conflict):
-            # Somebody wrote first; the cache has not told yet.
-            self._log.info("lost a race", key=key, error=error)
-        elif isinstance(error, NotLeader):
-            self._log.warning("held back", key=key, error=error)
-        else:
-            self._log.failure("failed", key=key, error=error, type=type(error).__name__)
+        tell_failure(self._log, key, error)
+
+
+def tell_failure(log: Log, key: object, error: Exception) -> None:
+    """One line about a pass that failed; it is tried again."""
+    if isinstance(error, Conflict):
+        # Somebody wrote first; the cache has not told yet.
+        log.info("lost a race", key=key, error=error)
+    elif isinstance(error, NotLeader):
+        log.warning("held back", key=key, error=error)
+    else:
+        log.failure("failed", key=key, error=error, type=type(error).__name__)

@@ -35,6 +35,7 @@ from engine.cluster.resources import (
     Resource,
 )
 from engine.domain.facts import NodeFacts
+from engine.errors import InputError
 from engine.features.bookkeeping import read_owned
 from engine.features.hostfacts import read_host
 from engine.features.keys import DEFAULT_PREFIX, WORKER_SUFFIX
@@ -67,9 +68,20 @@ class Recorded:
         self.objects.setdefault(f"{thing['kind']}.{group}" if group else str(thing["kind"]), []).append(thing)
 
     def of(self, resource: Resource[Any], struct: Any = None) -> list[Any]:
-        """The objects of a kind, as structs. Raises: msgspec.ValidationError: one that no cluster would hold."""
+        """The objects of a kind, as structs. Raises: InputError: one that no cluster would hold."""
         key = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-        return [msgspec.convert(each, struct or resource.struct) for each in self.objects.get(key, ())]
+        return [_read(each, struct or resource.struct) for each in self.objects.get(key, ())]
+
+
+def _read(thing: Object, struct: Any) -> Any:
+    try:
+        return msgspec.convert(thing, struct)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"{thing['kind']} {thing['metadata'].get('name')} cannot be read",
+            why=str(error),
+            remedy="make the recording again, or take the object's line out",
+        ) from error
 
 
 def changes(recorded: Recorded, program: NodeProgram) -> list[Change]:
@@ -124,7 +136,8 @@ def _node(node: Node, features: list[NodeFeature], devices: Devices | None, keys
         or (key not in owned.labels and key not in merged.labels and not key.startswith(keys.fit))
     }
     labels.pop(keys.profile, None)
-    worker = next((each for each in features if each.metadata.name == name_of(node)), None)
+    own = node.metadata.name + WORKER_SUFFIX
+    worker = next((each for each in features if each.metadata.name == own), None)
     mark = live.get(keys.managed) if worker is None else worker.spec.labels.get(keys.managed)
     facts = NodeFacts(
         name=node.metadata.name,
@@ -141,11 +154,6 @@ def _node(node: Node, features: list[NodeFeature], devices: Devices | None, keys
         read = read_cards(devices)
         cards = StatedCards(read.groups, read.ledger)
     return NodeSet(facts, managed_label=mark, cards=cards)
-
-
-def name_of(node: Node) -> str:
-    """The name of the worker's NodeFeature of a Node."""
-    return node.metadata.name + WORKER_SUFFIX
 
 
 def _types(recorded: Recorded, keys: Keys, making: Making) -> Iterable[InstanceTypeRecorded]:

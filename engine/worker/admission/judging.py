@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from engine.cluster.clock import Clock
-from engine.cluster.errors import Conflict, NotLeader
 from engine.cluster.informer import Informer
 from engine.cluster.queue import WorkQueue, run_workers
 from engine.cluster.resources import ObjectKey
 from engine.cluster.tally import Done, Tally, tallied
 from engine.worker.log import Log
+from engine.worker.loop import tell_failure
 
 
 class Judging:
@@ -61,10 +61,4 @@ class Judging:
             self._queue = None
 
     def _failed(self, key: ObjectKey, error: Exception) -> None:
-        if isinstance(error, Conflict):
-            # Kueue wrote first; the Workload is judged again as it is by then.
-            self._log.info("lost a race", key=key, error=error)
-        elif isinstance(error, NotLeader):
-            self._log.warning("held back", key=key, error=error)
-        else:
-            self._log.failure("failed", key=key, error=error, type=type(error).__name__)
+        tell_failure(self._log, key, error)

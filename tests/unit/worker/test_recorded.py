@@ -116,3 +116,10 @@ def test_secrets_addresses_and_what_people_noted_are_left_out() -> None:
 def test_what_is_no_recording_is_refused_with_the_line(lines: list[str], told: str) -> None:
     with pytest.raises(InputError, match=told):
         read_recording(lines, "cluster.jsonl")
+
+
+def test_an_object_that_no_cluster_would_hold_is_refused_by_name() -> None:
+    head = '{"apiVersion": "engine.gpustack.ai/v1alpha1", "kind": "Recording", "namespace": "gpustack-system"}'
+    node = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": 3}}'
+    with pytest.raises(InputError, match="Node n1 cannot be read"):
+        planned(read_recording([head, node], "cluster.jsonl"), program())
