@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.api.rule import Rule
-from engine.cluster.objects import OwnedMeta
+from engine.cluster.objects import Meta as ReadMeta
 
 Extra = dict[str, Any]
 
@@ -50,8 +50,8 @@ class Fields(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw
     """What the API server checks about the whole object, beside the type of each field."""
 
 
-class ObjectMeta(OwnedMeta, frozen=True, omit_defaults=True):
-    """metadata as it is read, and written without what is empty."""
+class ObjectMeta(ReadMeta, frozen=True, omit_defaults=True):
+    """metadata as it is read, and written without what is empty. Who owns which field nobody asks of a typed object."""
 
 
 def written(default: str | int) -> Any:

@@ -10,6 +10,7 @@ from typing import Generic
 
 from engine.cluster.objects import Broken
 from engine.cluster.resources import ObjectKey, T, key_of
+from engine.cluster.sharing import share
 
 Indexer = Callable[[T], Iterable[Hashable]]
 """The values under which an object is found in an index."""
@@ -29,7 +30,7 @@ class Cache(Generic[T]):
         self._indexers[name] = indexer
         self._indexes[name] = {}
         for key, thing in self._things.items():
-            self._enter(name, key, thing)
+            self._file(name, key, None, thing)
 
     def get(self, name: str, namespace: str = "") -> T | None:
         """One object."""
@@ -54,15 +55,20 @@ class Cache(Generic[T]):
         return set(self._indexes[name])
 
     def put(self, thing: T) -> T | None:
-        """The informer's: enters an object, gives what it replaces."""
+        """The informer's: enters an object, gives what it replaces.
+
+        Shape: an object that is there already stays the very one that others have taken parts of; a watch repeats what the
+        answer to a write has told. Of one that has changed, what is equal is taken over from the state before.
+        """
         key = key_of(thing)
         self.broken.pop(key, None)
         before = self._things.get(key)
+        if before == thing:
+            return before
+        share(thing, before)  # type: ignore[arg-type]  # whatever is decoded is a struct
         self._things[key] = thing
         for name in self._indexers:
-            if before is not None:
-                self._leave(name, key, before)
-            self._enter(name, key, thing)
+            self._file(name, key, before, thing)
         return before
 
     def remove(self, key: ObjectKey) -> T | None:
@@ -71,19 +77,18 @@ class Cache(Generic[T]):
         before = self._things.pop(key, None)
         if before is not None:
             for name in self._indexers:
-                self._leave(name, key, before)
+                self._file(name, key, before, None)
         return before
 
-    def _enter(self, name: str, key: ObjectKey, thing: T) -> None:
-        index = self._indexes[name]
-        for value in self._indexers[name](thing):
+    def _file(self, name: str, key: ObjectKey, before: T | None, after: T | None) -> None:
+        """Puts a key where its object belongs now."""
+        index, indexer = self._indexes[name], self._indexers[name]
+        old = set() if before is None else set(indexer(before))
+        new = set() if after is None else set(indexer(after))
+        for value in old - new:
+            keys = index[value]
+            keys.discard(key)
+            if not keys:
+                del index[value]
+        for value in new - old:
             index.setdefault(value, set()).add(key)
-
-    def _leave(self, name: str, key: ObjectKey, thing: T) -> None:
-        index = self._indexes[name]
-        for value in self._indexers[name](thing):
-            keys = index.get(value)
-            if keys is not None:
-                keys.discard(key)
-                if not keys:
-                    del index[value]

@@ -159,9 +159,11 @@ class Client:
         resource_version: str,
         timeout_seconds: int,
         idle_seconds: float = 120.0,
+        rest_seconds: float = 0.0,
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """Changes after `resource_version`, bookmarks included, until the server ends it (after `timeout_seconds`).
 
+        Shape: with `rest_seconds` changes that come so soon after one are told together.
         Raises: Gone: the version is too old; Unreachable: cut, or nothing came for `idle_seconds`.
         """
         query = selection.query() | {
@@ -171,7 +173,7 @@ class Client:
             "timeoutSeconds": str(timeout_seconds),
         }
         request = Request("GET", resource.path(namespace=selection.namespace), query)
-        return watch_events(self._caller, request, resource.struct, idle_seconds)
+        return watch_events(self._caller, request, resource.struct, idle_seconds, rest_seconds)
 
     async def create(self, resource: Resource[T], body: Mapping[str, Any], *, manager: str) -> T:
         """A new object; a `generateName` is allowed. Raises: AlreadyExists. Never repeated after a cut connection."""

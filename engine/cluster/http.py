@@ -5,6 +5,7 @@ No retries, no decoding. The session trusts no environment (proxies, netrc): wha
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
@@ -51,6 +52,19 @@ class HttpResponse:
                 yield chunk
         except (aiohttp.ClientError, OSError) as error:
             raise _unreachable(error, self._where) from error
+
+    def pause(self) -> None:
+        if (transport := self._transport()) is not None:
+            transport.pause_reading()
+
+    def resume(self) -> None:
+        if (transport := self._transport()) is not None:
+            transport.resume_reading()
+
+    def _transport(self) -> asyncio.Transport | None:
+        """None once the connection was given back, or is lost."""
+        connection = self._response.connection
+        return None if connection is None else connection.transport
 
     def close(self) -> None:
         # A body read to its end lets the connection be used again; anything else must not.

@@ -43,7 +43,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class InformerSettings:
-    """Times. A cache equals the server within 5 s of recovery, so the cap stays below that with room for the list."""
+    """Times. A cache equals the server within 5 s of recovery, so the cap stays below that with room for the list.
+
+    Shape: `rest_seconds` is how long changes after one are gathered: for a kind that changes all the time.
+    """
 
     watch_seconds: int = 300
     idle_seconds: float = 120.0
@@ -51,6 +54,7 @@ class InformerSettings:
     backoff_base_seconds: float = 0.2
     backoff_cap_seconds: float = 3.0
     page: int = PAGE
+    rest_seconds: float = 0.0
 
 
 DEFAULT_SETTINGS: Final = InformerSettings()
@@ -186,6 +190,7 @@ class Informer(Generic[T]):
             resource_version=self._version,
             timeout_seconds=seconds,
             idle_seconds=self._settings.idle_seconds,
+            rest_seconds=self._settings.rest_seconds,
         )
         try:
             async with contextlib.aclosing(stream) as events:

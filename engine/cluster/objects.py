@@ -32,7 +32,6 @@ class Meta(Part, frozen=True):
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -83,40 +82,20 @@ class Data(Part, frozen=True):
     data: dict[str, str] = {}
 
 
-class Taint(Part, frozen=True):
-    key: str
-    value: str = ""
-    effect: str = ""
-
-
-class NodeSpec(Part, frozen=True):
-    taints: tuple[Taint, ...] = ()
-    unschedulable: bool = False
-
-
-class NodeCondition(Part, frozen=True):
-    """Without its heartbeat, which changes every few minutes and tells nothing."""
-
-    type: str
-    status: str = "Unknown"
-
-
 class NodeInfo(Part, frozen=True):
     architecture: str = ""
     operating_system: str = ""
-    kernel_version: str = ""
 
 
 class NodeStatus(Part, frozen=True):
+    """Without conditions, whose heartbeat changes every few minutes and tells nothing."""
+
     capacity: dict[str, str] = {}
-    allocatable: dict[str, str] = {}
-    conditions: tuple[NodeCondition, ...] = ()
     node_info: NodeInfo = NodeInfo()
 
 
 class Node(Part, frozen=True):
     metadata: Meta
-    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 

@@ -20,6 +20,9 @@ K = TypeVar("K", bound=Hashable)
 NOT_LEADING_SECONDS: Final = 2.0
 """A key that was held back for want of the lease. Chosen: as long as until the next attempt to renew it."""
 
+LEAST_SECONDS: Final = 0.001
+"""What is due sooner is due then. A difference of two times may be a rounding error, and waiting for that is no waiting."""
+
 
 class QueueClosed(Exception):  # noqa: N818 - a signal to stop, not a fault
     """The queue is closed and empty."""
@@ -52,6 +55,8 @@ class WorkQueue(Generic[K]):
         self._failures: dict[K, int] = {}
         self._is_closed = False
         self._idle: deque[asyncio.Future[None]] = deque()
+        self._taken = asyncio.Event()
+        self._taken.set()
         self._timekeeper: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
@@ -92,7 +97,7 @@ class WorkQueue(Generic[K]):
         if seconds <= 0:
             self.add(key)
         elif not self._is_closed:
-            self._wait_until(key, self._clock.monotonic() + seconds)
+            self._wait_until(key, self._clock.monotonic() + max(seconds, LEAST_SECONDS))
 
     def retry(self, key: K, at_least_seconds: float = 0.0) -> None:
         """The work failed: again, later each time."""
@@ -109,12 +114,22 @@ class WorkQueue(Generic[K]):
         """How often the work on a key has failed in a row."""
         return self._failures.get(key, 0)
 
+    def is_ready(self, key: K) -> bool:
+        """Whether the key waits for a worker, so that adding it changes nothing."""
+        return key in self._queued
+
+    async def wait_taken(self) -> None:
+        """Until no key waits for a worker."""
+        await self._taken.wait()
+
     async def get(self) -> K:
         """The next key; nobody else gets it until `done`. Raises: QueueClosed."""
         while True:
             self._promote()
             if self._ready:
                 key = self._ready.popleft()
+                if not self._ready:
+                    self._taken.set()
                 self._queued.discard(key)
                 self._active.add(key)
                 if self._timers and self._timekeeper is None:
@@ -154,6 +169,7 @@ class WorkQueue(Generic[K]):
             self._sweep_windows(now)
         self._queued.add(key)
         self._ready.append(key)
+        self._taken.clear()
         self._wake_one()
 
     def _wait_until(self, key: K, when: float) -> None:

@@ -39,6 +39,14 @@ class Response(Protocol):
         """The body as it comes. Raises: Unreachable: the connection was cut."""
         ...
 
+    def pause(self) -> None:
+        """Take nothing off the wire until `resume`: what comes waits there, and is taken in one go."""
+        ...
+
+    def resume(self) -> None:
+        """Read on."""
+        ...
+
     def close(self) -> None:
         """Give the connection up; may be called twice."""
         ...

@@ -16,10 +16,14 @@ from engine.delivery.verdict import InForce, Snapshot, State, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What serves (None before the first packs are in force) and the verdict on the newest delivery, if there was one."""
+    """What serves (None before the first packs are in force) and the verdict on the newest delivery, if there was one.
+
+    Shape: `begun` is the verdict by which packs came to serve before any cluster was known to compare them with.
+    """
 
     serving: InForce | None = None
     verdict: Verdict | None = None
+    begun: Verdict | None = None
 
 
 def after_delivery(
@@ -37,6 +41,10 @@ def after_delivery(
     verdict = standing.verdict
     if verdict is not None and verdict.candidate == candidate.digest:
         return after_approval(standing, approved)
+    begun = standing.begun
+    if begun is not None and begun.candidate == candidate.digest and _serves(standing, begun):
+        # Beside itself a program loses nothing: linking and testing it again would take seconds and say the same.
+        return _with(standing, begun)
     try:
         verdict = consider(candidate, standing.serving, snapshot, approved, overrides=overrides)
     except Exception as error:  # noqa: BLE001 - packs are strangers' text: a fault of ours that they hit upon ends no worker
@@ -51,6 +59,10 @@ def after_approval(standing: Standing, approved: Collection[str]) -> Standing:
     if verdict is None or verdict.state is not State.HELD or verdict.digest not in approved:
         return standing
     return _with(standing, loaded(verdict))
+
+
+def _serves(standing: Standing, verdict: Verdict) -> bool:
+    return standing.serving is not None and standing.serving.program.digest == verdict.digest
 
 
 def _with(standing: Standing, verdict: Verdict) -> Standing:

@@ -110,7 +110,7 @@ def start(
 
     Without the published program's packs there is nothing to compare with. Then packs that link to the very program that
     was named come first, and a program that waits for an approval comes last of all: not at all.
-    Shape: mounted packs are judged once more, as a delivery, when the cluster is known; `fits` raises EngineError for a
+    Shape: mounted packs that do not serve are judged once more, as a delivery, when the cluster is known; `fits` raises EngineError for a
     program that this process cannot run with, whatever its tests say: one that another version of Engine has published.
     Raises: InputError: none of them can serve.
     """
@@ -120,7 +120,7 @@ def start(
         if not misfit:
             return Start(Standing(stored.in_force), HEAD)
         notes.append(f"the program of ConfigMap {HEAD}: {misfit}")
-    usable: list[tuple[str, InForce]] = []
+    usable: list[tuple[str, Verdict]] = []
     for origin, verdict in _judged(mounted, image, overrides):
         offered = verdict.offered
         misfit = verdict.message if offered is None else _misfit(offered, fits)
@@ -129,11 +129,11 @@ def start(
         elif verdict.digest == stored.waiting and verdict.digest not in approved:
             notes.append(f"{origin} packs: program {verdict.digest} waits for engine rules approve")
         elif stored.named in ("", verdict.digest):
-            return Start(Standing(offered), origin, tuple(notes))
+            return Start(Standing(offered, begun=verdict), origin, tuple(notes))
         else:
-            usable.append((origin, offered))
-    for origin, offered in usable:
-        return Start(Standing(offered), origin, tuple(notes))
+            usable.append((origin, verdict))
+    for origin, verdict in usable:
+        return Start(Standing(verdict.offered, begun=verdict), origin, tuple(notes))
     raise InputError("no rules can serve", why="; ".join(notes), remedy="mend the packs, or install Engine again")
 
 

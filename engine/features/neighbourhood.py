@@ -39,9 +39,9 @@ class Gone:
     at_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Memory:
-    """What the last pass over a Node left behind; empty in a new process.
+    """What the last pass over a Node left behind; empty in a new process. Nodes that are alike have one between them.
 
     Shape: `labels` and `annotations` are what was wanted then and `owned` what was ours, for when somebody removes
     our lists; `adopted_seconds` when keys were taken over from an NFD;

@@ -125,7 +125,10 @@ class Added:
 def seen_node(node: Node, keys: Keys, host_cpu: CpuFacts | None = None, cards: NodeCards | None = None) -> SeenNode:
     """A Node as the worker takes it."""
     info = node.status.node_info
-    labels = {key: value for key, value in node.metadata.labels.items() if not key.startswith(keys.fit)}
+    labels = node.metadata.labels
+    own = {key: value for key, value in labels.items() if not key.startswith(keys.fit)}
+    if len(own) < len(labels):  # a Node without a fit label is not worth a map of its own
+        labels = own
     return SeenNode(
         name=node.metadata.name,
         uid=node.metadata.uid,

@@ -21,6 +21,7 @@ from engine.cluster.tally import Done, Tally, tallied
 from engine.cluster.turns import Turns
 from engine.cluster.writers import Lookup, Result, Writer
 from engine.worker.log import Log
+from engine.worker.urgent import Urgent
 
 N = TypeVar("N")
 
@@ -31,7 +32,7 @@ class Work(Generic[N]):
 
     Shape: `keys` are all it must look at when it begins; `observe` gives None for a key that needs nothing;
     `again` says when a key changes by time alone; `after` are the informers that must have listed once before it begins;
-    `turns` are shared by controllers whose keys are the same objects.
+    `turns` are shared by controllers whose keys are the same objects; `gives_way_to` is what goes before any key of it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Work(Generic[N]):
     window_seconds: float = 0.0
     after: tuple[Informer[Any], ...] = ()
     turns: Turns | None = None
+    gives_way_to: Urgent | None = None
 
 
 class Controller(Generic[N]):
@@ -77,7 +79,7 @@ class Controller(Generic[N]):
         The echo of an own write would otherwise open a window, and the next change would wait for its end.
         """
         if self._queue is not None:
-            self.add(key for key in set(keys) if self._would_write(key))
+            self.add(key for key in set(keys) if not self._queue.is_ready(key) and self._would_write(key))
 
     async def lead(self) -> None:
         """Works until it is cancelled."""
@@ -92,6 +94,8 @@ class Controller(Generic[N]):
             self._queue = None
 
     async def _one(self, key: str) -> Done:
+        if self._work.gives_way_to is not None:
+            await self._work.gives_way_to.give_way()
         if self._work.turns is None:
             return await self._pass_over(key)
         async with self._work.turns.of(key):

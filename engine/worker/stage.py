@@ -19,6 +19,7 @@ from engine.worker.log import Log
 from engine.worker.loop import Controller, Work
 from engine.worker.options import Options
 from engine.worker.supply import Touched
+from engine.worker.urgent import Urgent
 from engine.worker.watching import Informers
 
 N = TypeVar("N")
@@ -56,6 +57,7 @@ class Stage:
     options: Options
     log: Log
     node_turns: Turns = field(default_factory=Turns)
+    urgent: Urgent = field(default_factory=Urgent)
 
     @property
     def clock(self) -> Clock:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from engine.api.devices import Devices
 from engine.cluster.client import Client, Selection
-from engine.cluster.informer import Informer, Trouble
+from engine.cluster.informer import Informer, InformerSettings, Trouble
 from engine.cluster.objects import Data, Namespace, Node, Object, Owned
 from engine.cluster.resources import (
     ADMISSION_CHECKS,
@@ -35,6 +35,10 @@ from engine.worker.cards import READ_DEVICES
 from engine.worker.controllers import cpurule
 from engine.worker.controllers import settings as settings_kind
 from engine.worker.log import Log
+
+NODE_REST_SECONDS: Final = 0.1
+"""1,000 kubelets that repeat their status are 100 events a second of which none says anything. Chosen: half of the window in
+which changes of a Node are gathered anyway."""
 
 TARGET: Final = "target"
 TOPOLOGY: Final = "topology"
@@ -72,7 +76,7 @@ class Informers:
             return Informer(client, resource, selection or Selection(), report=report)
 
         made = cls(
-            nodes=informer(NODES),
+            nodes=Informer(client, NODES, settings=InformerSettings(rest_seconds=NODE_REST_SECONDS), report=report),
             features=informer(READ_NODE_FEATURES),
             devices=informer(READ_DEVICES),
             flavors=informer(RESOURCE_FLAVORS),

@@ -79,6 +79,12 @@ class Body:
             yield piece
         await asyncio.Event().wait()
 
+    def pause(self) -> None:
+        """Nothing comes by itself."""
+
+    def resume(self) -> None:
+        """Nothing was held back."""
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -14,9 +14,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from engine.api.crd import crd_documents
+from tests.bench.account import account
 from tests.bench.live_watch import NODES, Did, Watch, cpu_seconds, did
 from tests.cluster.api import Api
 from tests.cluster.cluster import Cluster
@@ -60,15 +62,16 @@ def main(count: int = COPIES) -> None:
             player.add(nodes)
             show(f"{len(nodes):,} Nodes played (not ours)", time.monotonic() - begun, "s")
             settle(cluster.api, nodes)
+            kubeconfig = account(cluster)
             for at_once in AT_ONCE:
-                bare(cluster, len(nodes), at_once)
+                bare(cluster, kubeconfig, len(nodes), at_once)
             settle(cluster.api, nodes)
-            measure(cluster, [each.name for each in nodes])
+            measure(cluster, kubeconfig, [each.name for each in nodes])
 
 
-def bare(cluster: Cluster, nodes: int, at_once: int) -> None:
+def bare(cluster: Cluster, kubeconfig: Path, nodes: int, at_once: int) -> None:
     """What writes alone take, by a client that does nothing else: the floor of a cold start."""
-    argv = [sys.executable, "-m", "tests.bench.live_floor", str(cluster.kubeconfig), str(at_once)]
+    argv = [sys.executable, "-m", "tests.bench.live_floor", str(kubeconfig), str(at_once)]
     process = cluster.spawn(f"floor-{at_once}", argv)
     if process.wait(COLD_SECONDS) != 0:
         raise AssertionError(f"the bare client failed:\n{cluster.log(f'floor-{at_once}')}")
@@ -77,10 +80,10 @@ def bare(cluster: Cluster, nodes: int, at_once: int) -> None:
     show("its CPU time", spent, "s")
 
 
-def measure(cluster: Cluster, names: list[str]) -> None:
+def measure(cluster: Cluster, kubeconfig: Path, names: list[str]) -> None:
     """All figures of the worker, in turn; each begins where the last one left the cluster."""
     api = cluster.api
-    argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", str(cluster.kubeconfig), "--log-format", "json"]
+    argv = [sys.executable, "-m", "engine", "worker", "--kubeconfig", str(kubeconfig), "--log-format", "json"]
     with Watch(api) as watch:
         before = cpu_seconds(cluster)
         worker = cluster.spawn(_WORKER, argv)

@@ -14,8 +14,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+from tests.bench.account import account
 from tests.bench.worker_watch import Changes, Cost, Kubelets, at_percent, cost, until, writes
 from tests.cluster.api import Api
 from tests.cluster.cluster import Cluster
@@ -73,8 +75,9 @@ def machines(count: int) -> list[PlayedNode]:
 
 def measure(cluster: Cluster, player: NodePlayer, nodes: Sequence[PlayedNode], profile: str) -> None:
     """All figures in turn; each begins where the last one left the cluster."""
+    kubeconfig = account(cluster)
     profiling = ["-m", "cProfile", "-o", profile] if profile else []
-    argv = [sys.executable, *profiling, "-m", "engine", "worker", "--kubeconfig", str(cluster.kubeconfig)]
+    argv = [sys.executable, *profiling, "-m", "engine", "worker", "--kubeconfig", str(kubeconfig)]
     worker = cluster.spawn(_WORKER, [*argv, "--log-format", "json"])
     for event in ("serves", "leads"):
         until(partial(says, worker, event), 120, what=f"the worker {event}")
@@ -90,7 +93,7 @@ def measure(cluster: Cluster, player: NodePlayer, nodes: Sequence[PlayedNode], p
     admissions(cluster.api)
     ledgers(cluster, [each for each in nodes if each.devices is not None])
     end(worker)
-    floor(cluster, wrote)
+    floor(cluster, kubeconfig, wrote)
 
 
 def cold(cluster: Cluster, player: NodePlayer, nodes: Sequence[PlayedNode], empty: Cost) -> float:
@@ -239,9 +242,9 @@ def end(worker: Process) -> None:
     worker.stop(60)
 
 
-def floor(cluster: Cluster, ours: float) -> None:
+def floor(cluster: Cluster, kubeconfig: Path, ours: float) -> None:
     """What a bare client needs, now that nobody else reacts."""
-    argv = [sys.executable, "-m", "tests.bench.worker_floor", str(cluster.kubeconfig)]
+    argv = [sys.executable, "-m", "tests.bench.worker_floor", str(kubeconfig)]
     done = cluster.run(argv)
     if done.returncode:
         raise AssertionError(done.stderr)

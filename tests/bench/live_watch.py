@@ -103,7 +103,7 @@ def _peak_mib(cluster: Cluster) -> float:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             command = (folder / "cmdline").read_bytes()
-            if b"engine\0worker\0" in command and str(cluster.kubeconfig).encode() in command:
+            if b"engine\0worker\0" in command and str(cluster.folder.path).encode() in command:
                 (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text("utf-8"))
                 return int(peak) / 1024
     return 0.0

@@ -15,11 +15,11 @@ from engine.cluster.client import Client
 from engine.cluster.http import HttpTransport
 from engine.cluster.resources import DEVICES, NODE_FEATURES, NODES
 from engine.cluster.session import connection
+from tests.bench.live_floor import WORN, feature
 
 MANAGER: Final = "bench"
 NAMESPACE: Final = "gpustack-system"
 AT_ONCE: Final = 16
-LABELS: Final = {f"floor.example/{each}": "true" for each in range(12)}
 """About as many as the worker writes on a Node and in its NodeFeature."""
 FIT: Final = {f"floor.example/fit-{each}": "1" for each in range(4)}
 DEVICES_LABELS: Final = {f"floor.example/{each}": "true" for each in range(5)}
@@ -36,16 +36,16 @@ async def measure(kubeconfig: Path) -> tuple[int, float, float]:
     """For every Node: a NodeFeature and its labels; with cards also its capacity, fit labels, and labels of its `Devices`."""
     async with HttpTransport(await connection(kubeconfig), user_agent="bench-floor") as transport:
         client = Client(transport)
-        waiting = [each.metadata.name for each in (await client.list(NODES)).items]
+        uids = {each.metadata.name: each.metadata.uid for each in (await client.list(NODES)).items}
+        waiting = list(uids)
         with_cards = {each.metadata.name for each in (await client.list(DEVICES)).items}
         writes = 2 * len(waiting) + 3 * len(with_cards)
 
         async def write() -> None:
             while waiting:
                 name = waiting.pop()
-                body = NODE_FEATURES.body(f"{name}-floor", NAMESPACE) | {"spec": {"labels": LABELS}}
-                await client.create(NODE_FEATURES, body, manager=MANAGER)
-                await client.merge_patch(NODES, name, {"metadata": {"labels": LABELS}}, manager=MANAGER)
+                await client.create(NODE_FEATURES, feature(name, uids[name]), manager=MANAGER)
+                await client.merge_patch(NODES, name, WORN, manager=MANAGER)
                 if name in with_cards:
                     capacity = {"status": {"capacity": CAPACITY}}
                     await client.merge_patch(NODES, name, capacity, manager=MANAGER, subresource="status")

@@ -148,7 +148,7 @@ def cost(cluster: Cluster) -> Cost:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             command = (folder / "cmdline").read_bytes()
-            if b"engine\0worker\0" in command and str(cluster.kubeconfig).encode() in command:
+            if b"engine\0worker\0" in command and str(cluster.folder.path).encode() in command:
                 (resident,) = re.findall(r"VmRSS:\s+(\d+) kB", (folder / "status").read_text("utf-8"))
                 spent = (folder / "stat").read_text("utf-8").rpartition(") ")[2].split()[11:13]
                 return Cost(sum(map(int, spent)) / os.sysconf("SC_CLK_TCK"), int(resident))

@@ -34,7 +34,7 @@ HEALTH: Final = {ETCD: (ETCD_PORT, "/health"), KUEUE: (KUEUE_HEALTH_PORT, "/read
 """Where a component says that it is ready, without TLS. The API server is asked with a certificate; the controller-manager
 and the scheduler serve nothing."""
 
-API_ENVIRONMENT: Final = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
+API_ENVIRONMENT: Final = {"GOGC": "400", "GOMEMLIMIT": "3GiB"}
 """The garbage of a small heap is collected all the time: 2 ms of the 7 ms that a write costs. Measured with 400 nodes."""
 
 _ETCD_URL: Final = f"http://127.0.0.1:{ETCD_PORT}"

@@ -47,6 +47,12 @@ class FakeResponse:
             sent += len(piece)
             yield piece
 
+    def pause(self) -> None:
+        """A body is produced as it is read: what nobody reads waits anyway."""
+
+    def resume(self) -> None:
+        """Nothing was held back."""
+
     def close(self) -> None:
         self.is_closed = True
 

@@ -77,6 +77,8 @@ class FeaturesPart:
                 after=(at.rules,),
             )
         )
+        stage.urgent.add(lambda: self._nodes.queue)
+        stage.urgent.add(lambda: self.provider.queue)
         at.nodes.add_handler(self._take_node, of_versions=False)
         at.features.add_handler(self._take_feature)
         at.topologies.add_handler(self._take_topology)

@@ -47,6 +47,7 @@ class CardsPart:
                 lambda seen: nodecapacity.plan(seen, fleet.asker, self._count(seen)),
                 after=listed,
                 turns=stage.node_turns,
+                gives_way_to=stage.urgent,
             ),
             workers=WORKERS,
         )
@@ -59,6 +60,7 @@ class CardsPart:
                 window_seconds=nodefit.WINDOW_SECONDS,
                 after=listed,
                 turns=stage.node_turns,
+                gives_way_to=stage.urgent,
             ),
             workers=WORKERS,
         )
@@ -70,6 +72,7 @@ class CardsPart:
                 lambda seen: devices.plan(seen, fleet.asker),
                 window_seconds=devices.WINDOW_SECONDS,
                 after=listed,
+                gives_way_to=stage.urgent,
             ),
             workers=WORKERS,
         )

@@ -283,7 +283,7 @@ def test_one_object_that_cannot_be_read_does_not_block_the_others() -> None:
     async def main() -> None:
         world = _world()
         broken = node("bad")
-        broken["spec"] = {"unschedulable": "maybe"}
+        broken["status"] = {"capacity": "maybe"}
         world.server.store.load("nodes", [broken])
         troubles: list[Trouble] = []
         informer = Informer(world.client, NODES, report=troubles.append)
@@ -291,9 +291,9 @@ def test_one_object_that_cannot_be_read_does_not_block_the_others() -> None:
             await informer.wait_synced()
             assert _names(informer) == ["a", "b"]
             assert [key.name for key in informer.cache.broken] == ["bad"]
-            assert "unschedulable" in informer.cache.broken[next(iter(informer.cache.broken))].why
+            assert "capacity" in informer.cache.broken[next(iter(informer.cache.broken))].why
 
-            world.server.store.put("nodes", ("", "a"), {**node("a"), "spec": {"unschedulable": 3}})
+            world.server.store.put("nodes", ("", "a"), {**node("a"), "status": {"capacity": 3}})
             await world.client.merge_patch(NODES, "b", {"metadata": {"labels": {"x": "y"}}}, manager="t")
             await asyncio.sleep(1)
             assert _names(informer) == ["a", "b"], "the last state that could be read stays"
@@ -448,11 +448,15 @@ def test_whoever_reads_no_versions_is_not_told_of_a_heartbeat() -> None:
             beat = {"status": {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "12:00"}]}}
             await world.client.merge_patch(NODES, "a", beat, manager="t", subresource="status")
             await asyncio.sleep(1)
-            assert (len(all_told), len(told)) == (1, 1), "its condition is new"
+            assert (len(all_told), len(told)) == (1, 0), "its condition is new, and nobody reads it"
             beat["status"]["conditions"][0]["lastHeartbeatTime"] = "12:10"
             await world.client.merge_patch(NODES, "a", beat, manager="t", subresource="status")
             await asyncio.sleep(1)
-            assert (len(all_told), len(told)) == (2, 1)
+            assert (len(all_told), len(told)) == (2, 0)
+            more = {"status": {"capacity": {"cpu": "8"}}}
+            await world.client.merge_patch(NODES, "a", more, manager="t", subresource="status")
+            await asyncio.sleep(1)
+            assert (len(all_told), len(told)) == (3, 1)
             assert _equals(world, informer)
 
     run(main())

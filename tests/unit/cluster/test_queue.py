@@ -217,6 +217,19 @@ def test_of_two_delays_the_earlier_counts() -> None:
     run(main())
 
 
+def test_a_delay_that_is_a_rounding_error_moves_time_on_nevertheless() -> None:
+    async def main() -> None:
+        queue = _queue()
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        assert begun + 1e-14 == begun
+        queue.add_after("a", 1e-14)
+        assert await queue.get() == "a"
+        assert loop.time() > begun
+
+    run(main())
+
+
 def test_a_delayed_key_that_falls_due_while_it_is_worked_on_comes_afterwards() -> None:
     async def main() -> None:
         queue = _queue()
@@ -255,5 +268,22 @@ def test_draining_finishes_what_is_ready_and_takes_nothing_new() -> None:
         assert queue.is_idle
         with pytest.raises(QueueClosed):
             await queue.get()
+
+    run(main())
+
+
+def test_who_waits_for_the_queue_to_be_taken_goes_on_when_each_key_has_a_worker() -> None:
+    async def main() -> None:
+        queue = _queue()
+        await queue.wait_taken()
+        queue.add("a")
+        queue.add("b")
+        waiting = asyncio.ensure_future(queue.wait_taken())
+        assert await queue.get() == "a"
+        await asyncio.sleep(0)
+        assert (queue.is_ready("a"), queue.is_ready("b"), waiting.done()) == (False, True, False)
+        assert await queue.get() == "b"
+        await waiting
+        assert not queue.is_idle
 
     run(main())

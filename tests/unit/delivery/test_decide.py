@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -205,6 +206,33 @@ def test_the_same_bytes_are_judged_once_and_an_approval_needs_no_second_judgemen
     assert approved.verdict is not None
     assert approved.verdict.state is State.LOADED
     assert approved.verdict.lost == first.verdict.lost
+
+
+def test_packs_that_serve_by_a_verdict_are_not_judged_again_when_they_are_delivered() -> None:
+    begun = consider(mounted("base"), None, Snapshot())
+    standing = Standing(begun.offered, begun=begun)
+    made = after_delivery(standing, mounted("base"), unasked)
+    assert made.verdict is begun
+    assert made.serving is begun.offered
+    held = after_delivery(made, mounted("renames"), snapshot())
+    assert held.verdict is not None
+    assert held.verdict.state is State.HELD
+    back = after_delivery(held, mounted("base"), unasked)
+    assert (back.verdict, back.serving) == (begun, begun.offered)
+
+
+def test_packs_that_served_once_are_judged_beside_those_that_have_served_since() -> None:
+    begun = consider(mounted("base"), None, Snapshot())
+    other = consider(mounted("newer"), None, Snapshot())
+    back = after_delivery(Standing(other.offered, begun=begun), mounted("base"), snapshot())
+    assert back.verdict is not None
+    assert back.verdict is not begun
+    assert back.verdict.candidate == begun.candidate
+
+
+def unasked(*_: object) -> Any:
+    """Nobody may ask what a cluster loses."""
+    raise AssertionError
 
 
 def test_a_failure_stays_one_until_other_bytes_come() -> None:

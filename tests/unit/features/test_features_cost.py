@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 from engine.features.book import FeatureBook
+from engine.features.bookkeeping import Owned
+from engine.features.neighbourhood import Memory
 from engine.features.objects import FeatureObject, NodeView, read_feature
 from engine.features.planner import plan
 from engine.features.rules import HostRules
@@ -97,6 +99,23 @@ def test_each_kind_of_host_is_asked_about_once_and_what_is_unchanged_is_not_writ
     assert counted.asked == 8 + 1, "eight kinds of CPU, and the switch"
     assert _pass(book, host_rules) == 0
     assert counted.asked == 8 + 1
+
+
+def test_nodes_of_one_kind_are_remembered_as_one() -> None:
+    book = FeatureBook(60.0)
+    for name in ("node-a", "node-b", "node-c"):
+        book.put_node(NodeView(name))
+        book.remember(name, Memory(is_first=False, labels={"cpu": "acme"}, owned=Owned(frozenset({"cpu"}))))
+    book.remember("node-c", Memory(is_first=False, labels={"cpu": "other"}, owned=Owned(frozenset({"cpu"}))))
+    one, same, other = (_memory(book, name) for name in ("node-a", "node-b", "node-c"))
+    assert same is one
+    assert other.labels == {"cpu": "other"}
+
+
+def _memory(book: FeatureBook, name: str) -> Memory:
+    seen = book.neighbourhood(name, 1000.0)
+    assert seen is not None
+    return seen.memory
 
 
 def test_a_node_costs_the_same_among_many() -> None:
