@@ -55,6 +55,11 @@ class HttpResponse:
 
     def pause(self) -> None:
         if (transport := self._transport()) is not None:
+            # TLS takes records on and on until its own buffer is full, which is 256 KiB unless it is told otherwise; each
+            # would wake this process. What it has taken of a record it keeps elsewhere, so an empty buffer is no dead end.
+            limit = getattr(transport, "set_read_buffer_limits", None)
+            if limit is not None:
+                limit(high=1, low=0)
             transport.pause_reading()
 
     def resume(self) -> None:

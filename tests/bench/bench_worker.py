@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.bench.account import account
-from tests.bench.worker_watch import Changes, Cost, Kubelets, at_percent, cost, until, writes
-from tests.cluster.api import Api
+from tests.bench.worker_answers import admissions
+from tests.bench.worker_watch import Changes, Cost, Kubelets, at_percent, cost, say, show, until, writes
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import MissingError
 from tests.cluster.layout import REPOSITORY
@@ -29,7 +29,6 @@ from tests.cluster.world import Process
 
 NODES: Final = 1_000
 """With cards each; a fiftieth more has none."""
-ADMISSIONS: Final = 100
 LEDGERS: Final = 40
 HEARTBEAT_SECONDS: Final = 10.0
 REST_SECONDS: Final = 20.0
@@ -40,8 +39,6 @@ QUIET_SECONDS: Final = 8.0
 WINDOW_SECONDS: Final = 3.0
 _WORKER: Final = "engine-worker"
 _GROUP: Final = "/apis/worker.gpustack.ai/v1"
-_KUEUE: Final = "/apis/kueue.x-k8s.io/v1beta2"
-_JOBS: Final = "/apis/batch/v1/namespaces/default/jobs"
 _A10G: Final = "gpustack--nvidia-a10g-linux-amd64"
 _T4: Final = "gpustack--nvidia-tesla-t4-linux-amd64"
 
@@ -150,65 +147,6 @@ def steady(cluster: Cluster, names: Sequence[str]) -> None:
         say("writes meanwhile, by kind", told(made))
 
 
-def admissions(api: Api) -> None:
-    """Jobs of one card each, one after the other: from Kueue's question to the answer of the check, as a watch sees both.
-
-    A check can be answered once quota is reserved and Kueue has put the check into the status, which are two writes of its.
-    """
-
-    def read(workload: Object) -> list[str]:
-        status = workload.get("status") or {}
-        told = [each["type"] for each in status.get("conditions") or () if each["status"] == "True"]
-        states = [each["state"] for each in status.get("admissionChecks") or ()]
-        return [*told, *states, *(["Asked"] if "QuotaReserved" in told and states else ())]
-
-    entrance = api.get(f"{_GROUP}/instancetypes/{_A10G}")["status"]["entrance"]
-    devices = len(api.get(f"{_GROUP}/devices")["items"])
-    reserved, asked, trips = [], [], []
-    with Changes(api, f"{_KUEUE}/namespaces/default/workloads", read) as changes:
-        for at in range(ADMISSIONS):
-            name = f"bench-{at}"
-            made = api.post(_JOBS, job(name, entrance))
-            workload = workload_of(api, made["metadata"]["uid"])
-            answered = changes.when(workload, "Ready")
-            reserved.append(answered - changes.when(workload, "QuotaReserved"))
-            asked.append(answered - changes.when(workload, "Asked"))
-            # Out of the way, or the scheduler and the player would be measured along with the answer.
-            begun = time.monotonic()
-            api.delete(f"{_JOBS}/{name}", {"propagationPolicy": "Background"})
-            trips.append(time.monotonic() - begun)
-    for percent, target in ((50, "<= 20"), (99, "<= 100")):
-        show(f"asked to the answer, {devices:,} Devices, p{percent}", 1000 * at_percent(asked, percent), "ms", target)
-        show(f"the same with Kueue's second write, p{percent}", 1000 * at_percent(reserved, percent), "ms")
-        show(f"one write beside them (not ours), p{percent}", 1000 * at_percent(trips, percent), "ms")
-
-
-def workload_of(api: Api, uid: str) -> str:
-    """The name of a Job's Workload, once there is one."""
-    found: list[str] = []
-
-    def is_there() -> bool:
-        listed = api.get(f"{_KUEUE}/namespaces/default/workloads")["items"]
-        found.extend(
-            each["metadata"]["name"]
-            for each in listed
-            if any(owner["uid"] == uid for owner in each["metadata"].get("ownerReferences", ()))
-        )
-        return bool(found)
-
-    until(is_there, 60, what="a Job has its Workload")
-    return found[0]
-
-
-def job(name: str, entrance: str) -> Object:
-    """One Pod that takes one card."""
-    requests = {"nvidia.com/gpu": "1"}
-    container = {"name": "main", "image": "none", "resources": {"requests": requests, "limits": requests}}
-    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    metadata = {"name": name, "labels": {"kueue.x-k8s.io/queue-name": entrance}}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
-
-
 def ledgers(cluster: Cluster, nodes: Sequence[PlayedNode]) -> None:
     """All cards of one node are taken, or free again: from before the write to the type's status, as a watch sees it."""
     api = cluster.api
@@ -263,17 +201,6 @@ def says(worker: Process, event: str) -> bool:
 def told(made: Counter[str]) -> str:
     """Writes by verb, kind and answer."""
     return ", ".join(f"{count} {call}" for call, count in sorted(made.items()))
-
-
-def show(what: str, figure: float, unit: str, target: str = "") -> None:
-    """One line."""
-    text = f"{figure:,.0f}" if unit in ("", "MiB", "us", "kB") else f"{figure:.1f}"
-    print(f"worker: {what:<56} {text:>9} {unit:<3}{f' (target {target})' if target else ''}".rstrip(), flush=True)
-
-
-def say(what: str, text: str) -> None:
-    """One line of words."""
-    print(f"worker: {what}: {text}", flush=True)
 
 
 if __name__ == "__main__":

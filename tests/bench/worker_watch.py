@@ -186,3 +186,14 @@ def at_percent(samples: Sequence[float], percent: float) -> float:
     """The least sample that so many per cent are not above."""
     ordered: Final = sorted(samples)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def show(what: str, figure: float, unit: str, target: str = "") -> None:
+    """One line."""
+    text = f"{figure:,.0f}" if unit in ("", "MiB", "us", "kB") else f"{figure:.1f}"
+    print(f"worker: {what:<56} {text:>9} {unit:<3}{f' (target {target})' if target else ''}".rstrip(), flush=True)
+
+
+def say(what: str, text: str) -> None:
+    """One line of words."""
+    print(f"worker: {what}: {text}", flush=True)

@@ -216,6 +216,36 @@ def test_a_watch_ends_by_itself_after_the_time_asked_for(server: Server) -> None
     server.run(test)
 
 
+def test_a_watch_that_rests_tells_every_change_in_its_order_small_ones_and_bursts(server: Server) -> None:
+    async def test(bench: Bench) -> None:
+        version = (await bench.client.list(WIDGETS, bench.here)).resource_version
+        # Beyond a record of TLS, a socket's buffer, and what is told without a rest.
+        sizes = [1, 100, 20_000, 90_000, 90_000, 90_000, 90_000, 7, 300, 15_000, 1]
+        names = [f"w-{at:02}" for at in range(len(sizes))]
+        seen: list[WatchEvent[Owned]] = []
+
+        async def follow() -> None:
+            stream = bench.client.watch(
+                WIDGETS, bench.here, resource_version=version, timeout_seconds=60, rest_seconds=0.1
+            )
+            async with contextlib.aclosing(stream) as events:
+                async for event in events:
+                    seen.append(event)  # noqa: PERF401 - others look while it grows
+
+        task = asyncio.create_task(follow())
+        for name, size in zip(names, sizes, strict=True):
+            await bench.client.create(WIDGETS, bench.widget(name, spec={"text": size * "x"}), manager="contract")
+        await bench.eventually(lambda: _count(seen, len(names)))
+        # After a rest of its own the next one is told at once, by the same connection.
+        await asyncio.sleep(0.5)
+        await _make(bench, "z")
+        await bench.eventually(lambda: _count(seen, len(names) + 1))
+        task.cancel()
+        assert _told(seen) == [("ADDED", name) for name in [*names, "z"]]
+
+    server.run(test)
+
+
 def test_a_watch_from_a_forgotten_version_is_gone(server: Server) -> None:
     async def test(bench: Bench) -> None:
         await _make(bench, "a")
