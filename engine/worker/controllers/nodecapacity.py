@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from engine.chain.conditions import Condition, Findings
@@ -21,7 +22,7 @@ from engine.cluster.objects import Node
 from engine.cluster.resources import NODES, key_of
 from engine.domain.inventory import Group
 from engine.errors import EvaluationError
-from engine.sections.resources import ResourceNames
+from engine.sections.resources import PartitionedNames, ResourceNames, SlicedNames
 from engine.values.names import is_qualified_name
 from engine.values.quantities import canonical, parse_quantity
 from engine.worker.asking import NodeAsker
@@ -157,7 +158,12 @@ def _tokens(text: str | None) -> int:
 
 def _ours(names: ResourceNames, candidates: Iterable[str]) -> frozenset[str]:
     """Those of the candidates that are counted under a maker's names."""
-    sliced, partitioned = names.sliced, names.partitioned
+    return _among(names.sliced, names.partitioned, tuple(candidates))
+
+
+@lru_cache(maxsize=1024)
+def _among(sliced: SlicedNames, partitioned: PartitionedNames | None, candidates: tuple[str, ...]) -> frozenset[str]:
+    """Kept, because every Node is asked for every maker, and their capacities have the same names."""
     whole = {sliced.units, sliced.cores, sliced.memory, sliced.mib}
     if partitioned is None:
         return frozenset(whole.intersection(candidates))
