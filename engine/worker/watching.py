@@ -36,9 +36,9 @@ from engine.worker.controllers import cpurule
 from engine.worker.controllers import settings as settings_kind
 from engine.worker.log import Log
 
-NODE_REST_SECONDS: Final = 0.1
-"""1,000 kubelets that repeat their status are 100 events a second of which none says anything. Chosen: half of the window in
-which changes of a Node are gathered anyway."""
+NODE_REST_SECONDS: Final = 0.2
+"""1,000 kubelets that repeat their status are 100 events a second of which none says anything. Chosen: the window in which
+changes of a Node are gathered anyway."""
 
 TARGET: Final = "target"
 TOPOLOGY: Final = "topology"
