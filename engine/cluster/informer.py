@@ -261,7 +261,8 @@ def _is_same(before: HasMeta, after: HasMeta) -> bool:
     """But for the version."""
     version = before.metadata.resource_version
     metadata = msgspec.structs.replace(after.metadata, resource_version=version)
-    return bool(msgspec.structs.replace(after, metadata=metadata) == before)  # type: ignore[type-var]
+    moved = msgspec.structs.replace(after, metadata=metadata)  # type: ignore[type-var]  # whatever is decoded is a struct
+    return bool(moved == before)
 
 
 def _is_older(one: HasMeta, other: HasMeta) -> bool:

@@ -110,8 +110,9 @@ def start(
 
     Without the published program's packs there is nothing to compare with. Then packs that link to the very program that
     was named come first, and a program that waits for an approval comes last of all: not at all.
-    Shape: mounted packs that do not serve are judged once more, as a delivery, when the cluster is known; `fits` raises EngineError for a
-    program that this process cannot run with, whatever its tests say: one that another version of Engine has published.
+    Shape: mounted packs that do not serve are judged once more, as a delivery, when the cluster is known; `fits` raises
+    EngineError for a program that this process cannot run with, whatever its tests say: one that another version of
+    Engine has published.
     Raises: InputError: none of them can serve.
     """
     notes = [stored.why] if stored.why else []

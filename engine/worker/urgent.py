@@ -26,14 +26,17 @@ class Urgent:
         self._queues: list[Queue] = []
 
     def add(self, queue: Queue) -> None:
-        """One more that others give way to."""
+        """One more that others give way to; a queue whose keys come from another is added after it."""
         self._queues.append(queue)
 
     async def give_way(self) -> None:
         """Returns when no urgent key waits for a worker, or patience is over."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                for queue in filter(None, [each() for each in self._queues]):
-                    await queue.wait_taken()
+                for each in self._queues:
+                    # Looked at when its turn comes: what leaves one queue may by then wait in the next.
+                    queue = each()
+                    if queue is not None:
+                        await queue.wait_taken()
         except TimeoutError:
             return

@@ -26,12 +26,18 @@ async def _make(bench: Bench, *names: str, **labels: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _watching(
-    bench: Bench, version: str, selection: Selection | None = None, seconds: int = 20
+    bench: Bench, version: str, selection: Selection | None = None, seconds: int = 20, rest_seconds: float = 0.0
 ) -> AsyncIterator[list[WatchEvent[Owned]]]:
     seen: list[WatchEvent[Owned]] = []
 
     async def follow() -> None:
-        stream = bench.client.watch(WIDGETS, selection or bench.here, resource_version=version, timeout_seconds=seconds)
+        stream = bench.client.watch(
+            WIDGETS,
+            selection or bench.here,
+            resource_version=version,
+            timeout_seconds=seconds,
+            rest_seconds=rest_seconds,
+        )
         async with contextlib.aclosing(stream) as events:
             async for event in events:
                 seen.append(event)  # noqa: PERF401 - others look while it grows
@@ -222,25 +228,14 @@ def test_a_watch_that_rests_tells_every_change_in_its_order_small_ones_and_burst
         # Beyond a record of TLS, a socket's buffer, and what is told without a rest.
         sizes = [1, 100, 20_000, 90_000, 90_000, 90_000, 90_000, 7, 300, 15_000, 1]
         names = [f"w-{at:02}" for at in range(len(sizes))]
-        seen: list[WatchEvent[Owned]] = []
-
-        async def follow() -> None:
-            stream = bench.client.watch(
-                WIDGETS, bench.here, resource_version=version, timeout_seconds=60, rest_seconds=0.1
-            )
-            async with contextlib.aclosing(stream) as events:
-                async for event in events:
-                    seen.append(event)  # noqa: PERF401 - others look while it grows
-
-        task = asyncio.create_task(follow())
-        for name, size in zip(names, sizes, strict=True):
-            await bench.client.create(WIDGETS, bench.widget(name, spec={"text": size * "x"}), manager="contract")
-        await bench.eventually(lambda: _count(seen, len(names)))
-        # After a rest of its own the next one is told at once, by the same connection.
-        await asyncio.sleep(0.5)
-        await _make(bench, "z")
-        await bench.eventually(lambda: _count(seen, len(names) + 1))
-        task.cancel()
+        async with _watching(bench, version, seconds=60, rest_seconds=0.1) as seen:
+            for name, size in zip(names, sizes, strict=True):
+                await bench.client.create(WIDGETS, bench.widget(name, spec={"text": size * "x"}), manager="contract")
+            await bench.eventually(lambda: _count(seen, len(names)))
+            # A stream that was at rest for long goes on by the same connection.
+            await asyncio.sleep(0.5)
+            await _make(bench, "z")
+            await bench.eventually(lambda: _count(seen, len(names) + 1))
         assert _told(seen) == [("ADDED", name) for name in [*names, "z"]]
 
     server.run(test)

@@ -6,6 +6,7 @@ No worker may run meanwhile. Definitions stay, and so does what is not ours.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from tests.cluster.api import Api, ApiError
@@ -48,7 +49,11 @@ def tidy(api: Api) -> None:
         with suppress(ApiError):
             api.delete(path)
     for collection in _COLLECTIONS:
-        eventually(lambda collection=collection: not names(api, collection), 30, what=f"{collection} is empty")  # type: ignore[misc]
+        eventually(partial(_is_empty, api, collection), 30, what=f"{collection} is empty")
+
+
+def _is_empty(api: Api, collection: str) -> bool:
+    return not names(api, collection)
 
 
 def names(api: Api, collection: str, **query: str) -> list[str]:

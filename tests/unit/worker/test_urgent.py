@@ -43,6 +43,24 @@ def test_others_go_on_when_the_last_urgent_key_has_its_worker() -> None:
     run(main())
 
 
+def test_a_key_that_goes_on_to_the_next_urgent_queue_is_waited_for_there_too() -> None:
+    async def main() -> None:
+        first, second = WorkQueue[str](VirtualClock()), WorkQueue[str](VirtualClock())
+        urgent = Urgent()
+        urgent.add(lambda: first)
+        urgent.add(lambda: second)
+        first.add("a")
+        waiting = asyncio.ensure_future(urgent.give_way())
+        await asyncio.sleep(0)
+        second.add(await first.get())
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        await second.get()
+        await waiting
+
+    run(main())
+
+
 def test_keys_that_never_cease_to_be_urgent_hold_nobody_up_for_good() -> None:
     async def main() -> None:
         queue, urgent = WorkQueue[str](VirtualClock()), Urgent()
